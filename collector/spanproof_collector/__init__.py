@@ -1,0 +1,1 @@
+"""The collector: OTLP and recorded files in, trials out."""

@@ -1,0 +1,74 @@
+"""What can go wrong in the collector.
+
+    SpanproofError                     (in spanproof_instrumentation.errors)
+    └── CollectorError
+        ├── StoreError
+        │   ├── StoreAddressError      the address is not one we understand
+        │   ├── StoreLockedError       another process holds the embedded store and does not answer
+        │   ├── StoreUnreachableError  nothing answers at the address
+        │   └── StoreTooNewError       a newer spanproof wrote this store
+        ├── DecodeError                bytes that are no OTLP
+        └── ServeError                 the server cannot start
+"""
+
+from spanproof_instrumentation.errors import SpanproofError
+
+
+class CollectorError(SpanproofError):
+    """Anything that the collector refuses on purpose."""
+
+
+class StoreError(CollectorError):
+    """The store cannot do what was asked."""
+
+
+class StoreAddressError(StoreError):
+    """The address names no store."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(
+            f"{address!r} is no store address: {why}. Use chdb:///absolute/path, chdb://relative/path or "
+            "clickhouse://user:password@host:8123/database"
+        )
+        self.address = address
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the embedded store and does not answer."""
+
+    def __init__(self, path: str, pid: int | None) -> None:
+        holder = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"{path} is held by {holder}, which does not answer. Wait until it is done, stop it, or run both against "
+            "a ClickHouse server: --store clickhouse://localhost"
+        )
+        self.path = path
+        self.pid = pid
+
+
+class StoreUnreachableError(StoreError):
+    """Nothing answers at the address, or it stopped answering."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(f"the store {address} does not answer: {why}. Is it running, and is the address right?")
+        self.address = address
+
+
+class StoreTooNewError(StoreError):
+    """A newer spanproof wrote this store."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"the store has schema version {found}, this spanproof knows up to {known}. Install the newer spanproof "
+            "that wrote it, or use another store"
+        )
+        self.found = found
+        self.known = known
+
+
+class DecodeError(CollectorError):
+    """Bytes that are no OTLP, with what they seem to be instead."""
+
+
+class ServeError(CollectorError):
+    """The server cannot start."""

@@ -1,0 +1,166 @@
+"""What a dialect reads in one span or log record, in one vocabulary. Assembling them into a trial is not its job."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from spanproof_collector.model.values import Json
+
+
+class Absent:
+    """The type of ``ABSENT``: not recorded, which is not the same as JSON null."""
+
+    _only: "Absent | None" = None
+
+    def __new__(cls) -> "Absent":
+        """Return the one instance."""
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
+
+    def __repr__(self) -> str:
+        """Name it."""
+        return "ABSENT"
+
+    def __bool__(self) -> bool:
+        """Absent is falsy."""
+        return False
+
+
+ABSENT = Absent()
+Recorded: TypeAlias = Json | Absent
+"""A JSON value, or ``ABSENT`` where the bytes do not hold one."""
+
+Role = Literal["system", "user", "assistant", "tool", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Words of a message."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPart:
+    """The model asks for a tool."""
+
+    name: str
+    call_id: str | None = None
+    arguments: Recorded = ABSENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponsePart:
+    """A tool's answer, as the next model call was given it."""
+
+    call_id: str | None = None
+    response: Recorded = ABSENT
+    is_error: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherPart:
+    """Reasoning, media, compaction: kept, and never taken for an answer."""
+
+    type: str
+    content: Json = None
+
+
+Part: TypeAlias = Text | CallPart | ResponsePart | OtherPart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens. ``None`` was not recorded. ``input_tokens`` includes cached ones."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """A tool that the model was offered. A hint is ``None`` where nobody gave it."""
+
+    name: str
+    read_only_hint: bool | None = None
+    destructive_hint: bool | None = None
+
+
+ContentState = Literal["captured", "partial", "not_captured"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One inference. Message lists are ``None`` where content was not captured."""
+
+    operation: str
+    provider: str | None = None
+    request_model: str | None = None
+    response_model: str | None = None
+    response_id: str | None = None
+    system: str | None = None
+    input: tuple[Message, ...] | None = None
+    output: tuple[Message, ...] | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+    finish_reasons: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    truncated_values: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRun:
+    """One tool span. A tool span is no proof that the tool ran."""
+
+    name: str
+    call_id: str | None = None
+    arguments: Recorded = ABSENT
+    result: Recorded = ABSENT
+    mcp_side: Literal["client", "server"] | None = None
+    """Set where this is a protocol span beneath the agent's own tool span."""
+
+    truncated_values: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRun:
+    """A run of an agent or workflow."""
+
+    operation: str
+    name: str | None = None
+    version: str | None = None
+    model: str | None = None
+    input: tuple[Message, ...] | None = None
+    output: tuple[Message, ...] | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+    finish_reasons: tuple[str, ...] = ()
+    truncated_values: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval:
+    """A search in a data source."""
+
+    query: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """A span that the dialect knows and that is no step of the agent's (memory, plan, session bookkeeping)."""
+
+    operation: str
+
+
+Reading: TypeAlias = ModelCall | ToolRun | AgentRun | Retrieval | Other

@@ -1,0 +1,244 @@
+"""A trial: one attempt at a task, or one session of production, as the evidence shows it."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from spanproof_collector.model.readings import ContentState, Usage
+from spanproof_collector.model.values import Json
+
+StepKind = Literal["model_call", "tool_call", "agent_call", "retrieval", "handoff", "wait", "other"]
+Status = Literal["complete", "incomplete", "waiting", "aborted", "error"]
+JoinedBy = Literal["label", "session", "trace", "history"]
+EffectClass = Literal["read", "write", "destructive", "handoff", "unclassified"]
+ClassSource = Literal["declared", "mcp", "catalog", "inferred", "observed"]
+EffectState = Literal["verified", "failed", "reported", "unknown", "refused", "none"]
+Executed = Literal["yes", "no", "unknown"]
+ClaimState = Literal["success", "partial", "failure", "none", "unavailable"]
+ClaimSource = Literal["declared", "termination", "text", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of the trajectory, in order of start. Times in Unix nanoseconds."""
+
+    kind: StepKind
+    trace_id: str
+    span_id: str
+    name: str
+    started_at: int
+    ended_at: int
+    failed: bool = False
+    """The span's status is ERROR."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What somebody saw at a destination."""
+
+    state: Literal["verified", "failed"]
+    observer: str | None = None
+    observed: str | None = None
+    pre_state: str | None = None
+    post_state: str | None = None
+    destination: str | None = None
+    resource: str | None = None
+    operation: str | None = None
+    idempotency_key: str | None = None
+    span_id: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """The external change that a call intends, and what is known of it."""
+
+    effect_class: EffectClass
+    class_source: ClassSource | None
+    """``None`` where the class is ``unclassified``."""
+
+    state: EffectState
+    reason: str
+    destination: str | None = None
+    resource: str | None = None
+    operation: str | None = None
+    idempotency_key: str | None = None
+    resolved_by: str | None = None
+    """The span whose receipt settled it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call, once, however many spans, events, log records and message parts tell of it."""
+
+    name: str
+    call_id: str | None
+    arguments: Json
+    arguments_source: Literal["span", "message"] | None
+    """``None``: not recorded; then ``arguments`` is ``None`` too."""
+
+    result: Json
+    result_source: Literal["span", "message"] | None
+    error: str | None
+    executed: Executed
+    effect: Effect
+    receipts: tuple[Receipt, ...] = ()
+    span_ids: tuple[str, ...] = ()
+    """The spans it rests on, tool spans first; for a call known from messages only, the model call's span."""
+
+    started_at: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What the agent declared, and which rule read it."""
+
+    state: ClaimState
+    source: ClaimSource
+    rule: str
+    span_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A pause for somebody's decision. It stops the clock only when every field is given."""
+
+    owner: str | None
+    decision: str | None
+    deadline: int | None
+    resumable: bool | None
+    span_id: str
+    time: int
+
+    @property
+    def legitimate(self) -> bool:
+        """True when owner, decision, deadline and a resumable state are all given."""
+        return bool(self.owner and self.decision and self.deadline and self.resumable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A call that was refused on purpose: the boundary worked."""
+
+    reason: str | None
+    by: str | None
+    span_id: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """One observed window of work. ``delta`` is the evidence gained in it."""
+
+    key: str
+    delta: float
+    window: Literal["active", "waiting", "stale_collector"]
+    span_id: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """A versioned quality score between 0 and 1."""
+
+    score: float
+    grader: str
+    revision: str
+    span_id: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndState:
+    """A snapshot of the world. ``state`` is the JSON text as recorded; ``digest_matches`` says that its hash agrees."""
+
+    phase: Literal["before", "after"]
+    state: str
+    digest: str | None
+    digest_matches: bool | None
+    """``None`` where no digest was recorded."""
+
+    span_id: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignResult:
+    """A result that another tool reported (``gen_ai.evaluation.result``): shown, never taken for ours."""
+
+    name: str
+    score: float | None
+    label: str | None
+    explanation: str | None
+    error_type: str | None
+    span_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Money as billed. ``usd`` is ``None`` and ``covered`` false where a bill is missing, never 0."""
+
+    usd: Decimal | None
+    covered: bool
+    reason: str | None
+    catalogue: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completeness:
+    """What of the evidence is missing."""
+
+    content: ContentState
+    root_missing: bool
+    dropped_attributes: int
+    truncated_values: int
+    unclaimed_spans: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One attempt at a task by one variant; in production, one session."""
+
+    trial_id: str
+    project: str
+    session_id: str | None
+    trace_ids: tuple[str, ...]
+    source: str
+    """``otlp``, or ``import:<format>``."""
+
+    path: str | None
+    dialects: tuple[str, ...]
+    task_id: str | None
+    attempt: int | None
+    variant: str | None
+    suite: str | None
+    labels: dict[str, str] = field(default_factory=dict)
+    agent_name: str | None
+    agent_version: str | None
+    models: tuple[str, ...]
+    started_at: int
+    ended_at: int
+    status: Status
+    status_reason: str | None
+    joined_by: JoinedBy
+    steps: tuple[Step, ...]
+    tool_calls: tuple[ToolCall, ...]
+    final_answer: str | None
+    claim: Claim
+    usage: Usage
+    cost: Cost
+    completeness: Completeness
+    receipts: tuple[Receipt, ...] = ()
+    """Every receipt, those that match no call included."""
+
+    waits: tuple[Wait, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    progress: tuple[Progress, ...] = ()
+    quality: tuple[Quality, ...] = ()
+    end_states: tuple[EndState, ...] = ()
+    foreign_results: tuple[ForeignResult, ...] = ()
+
+    @property
+    def understood(self) -> bool:
+        """True when some dialect recognized at least one span or log record."""
+        return bool(self.dialects)

@@ -1,0 +1,1 @@
+"""The evaluators: trials in, verdicts out."""

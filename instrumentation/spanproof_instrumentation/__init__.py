@@ -1,0 +1,1 @@
+"""The agent side: make what an agent did visible and provable."""
