@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-Value: TypeAlias = "None | str | bool | int | float | bytes | list[Value] | dict[str, Value]"
+Value: TypeAlias = "str | bool | int | float | bytes | list[Value] | dict[str, Value] | None"
 """An OTLP AnyValue. ``None`` is the empty AnyValue, which was sent; an absent key was not sent."""
 
-Json: TypeAlias = "None | str | bool | int | float | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | bool | int | float | list[Json] | dict[str, Json] | None"
 
 Attributes: TypeAlias = Mapping[str, Value]

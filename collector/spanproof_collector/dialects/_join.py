@@ -1,0 +1,106 @@
+"""What joins traces that carry no session: shared tool calls, and one history that extends another."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+
+from spanproof_collector.model.readings import (
+    Absent,
+    CallPart,
+    Message,
+    ModelCall,
+    OtherPart,
+    ResponsePart,
+    Text,
+    ToolRun,
+)
+from spanproof_collector.model.values import Json
+
+
+def canonical(value: Json) -> str:
+    """Return one text for equal JSON values: sorted keys, no blanks."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest64(value: Json) -> int:
+    """Return 64 bits of the SHA-256 of the canonical text; 0 is kept for "not recorded"."""
+    number = int.from_bytes(hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).digest()[:8], "little")
+    return number or 1
+
+
+def _signature(name: str, arguments: Json) -> str:
+    return hashlib.sha256(f"{name}\0{canonical(arguments)}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _told(message: Message) -> Json:
+    told: list[Json] = [message.role]
+    for part in message.parts:
+        match part:
+            case Text(content=content):
+                told.append(["text", content])
+            case CallPart():
+                told.append(
+                    ["call", part.name, part.call_id, None if isinstance(part.arguments, Absent) else part.arguments]
+                )
+            case ResponsePart():
+                told.append(["response", part.call_id, None if isinstance(part.response, Absent) else part.response])
+            case OtherPart():
+                pass  # reasoning and media are often left out when a history is sent again
+    return told
+
+
+def _prefixes(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+    history = hashlib.sha256()
+    for message in messages:
+        history.update(canonical(_told(message)).encode("utf-8", "surrogatepass") + b"\n")
+        yield message, history.hexdigest()[:24]
+
+
+def _of_calls(messages: Iterable[Message], word: str) -> Iterator[str]:
+    known: set[str] = set()
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, CallPart) and part.call_id:
+                known.add(part.call_id)
+                if not isinstance(part.arguments, Absent):
+                    yield f"{word}:{part.call_id}:{_signature(part.name, part.arguments)}"
+                if word == "asked":
+                    yield f"asked:{part.call_id}"
+            elif isinstance(part, ResponsePart) and part.call_id and part.call_id not in known:
+                yield f"answered:{part.call_id}"
+
+
+def of_message(message: Message, *, output: bool) -> set[str]:
+    """Return the keys of one message that stands alone."""
+    return set(_of_calls((message,), "asked" if output else "holds"))
+
+
+def of_messages(call: ModelCall) -> set[str]:
+    """Return the keys of a model call.
+
+    ``asked:<id>:<signature>`` and ``asked:<id>`` for a tool call in its output; ``holds:<id>:<signature>`` for one in
+    its input; ``answered:<id>`` for a result whose call its input does not hold (only the newest part of the history
+    was sent); ``ends:<hash>`` for its whole conversation; ``extends:<hash>`` for every earlier point of it at which a
+    model had spoken.
+    """
+    inputs, outputs = call.input or (), call.output or ()
+    keys = set(_of_calls(inputs, "holds")) | set(_of_calls(outputs, "asked"))
+    asked_by_user, last = False, ""
+    for message, history in _prefixes((*inputs, *outputs)):
+        asked_by_user = asked_by_user or message.role == "user"
+        if message.role == "assistant" and asked_by_user:
+            keys.add(f"extends:{history}")
+            last = history
+    if outputs and last:
+        keys.discard(f"extends:{last}")
+        keys.add(f"ends:{last}")
+    return keys
+
+
+def of_tool(run: ToolRun) -> set[str]:
+    """Return the keys of a tool run that names its call."""
+    if not run.call_id:
+        return set()
+    if isinstance(run.arguments, Absent):
+        return {f"answered:{run.call_id}"}
+    return {f"holds:{run.call_id}:{_signature(run.name, run.arguments)}"}

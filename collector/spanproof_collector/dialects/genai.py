@@ -1,0 +1,143 @@
+"""The GenAI semantic conventions: attributes on spans, and the same on inference detail events."""
+
+from dataclasses import dataclass
+
+from spanproof_collector.dialects._dialect import LogReading
+from spanproof_collector.dialects._json import BrokenError, broken, count, recorded, strings, text
+from spanproof_collector.dialects._messages import definitions, messages
+from spanproof_collector.model.readings import (
+    AgentRun,
+    Message,
+    ModelCall,
+    Other,
+    Reading,
+    Retrieval,
+    ToolDefinition,
+    ToolRun,
+    Usage,
+)
+from spanproof_collector.model.trials import ForeignResult
+from spanproof_collector.model.values import Attributes, Value
+from spanproof_instrumentation import semconv
+
+_INFERENCE = frozenset({"chat", "generate_content", "text_completion"})
+_AGENTS = frozenset({"invoke_agent", "invoke_workflow"})
+
+
+def _messages(attributes: Attributes, key: str) -> tuple[tuple[Message, ...] | None, int]:
+    value = attributes.get(key)
+    if value is None or value == "":
+        return None, 0
+    try:
+        return messages(value), 0
+    except BrokenError:
+        return None, 1
+
+
+def _tools(attributes: Attributes) -> tuple[tuple[ToolDefinition, ...], int]:
+    value = attributes.get(semconv.TOOL_DEFINITIONS)
+    if value is None or value == "":
+        return (), 0
+    try:
+        return definitions(value), 0
+    except BrokenError:
+        return (), 1
+
+
+def usage(attributes: Attributes) -> Usage:
+    """Return the tokens; ``None`` where a count was not recorded."""
+    return Usage(
+        input_tokens=count(attributes, semconv.INPUT_TOKENS),
+        output_tokens=count(attributes, semconv.OUTPUT_TOKENS),
+        cache_read_tokens=count(attributes, semconv.CACHE_READ_TOKENS),
+        cache_write_tokens=count(attributes, semconv.CACHE_WRITE_TOKENS, semconv.CACHE_CREATION_TOKENS),
+        reasoning_tokens=count(attributes, semconv.REASONING_TOKENS),
+    )
+
+
+def _model_call(attributes: Attributes, operation: str) -> ModelCall:
+    given, cut_in = _messages(attributes, semconv.INPUT_MESSAGES)
+    answered, cut_out = _messages(attributes, semconv.OUTPUT_MESSAGES)
+    tools, cut_tools = _tools(attributes)
+    return ModelCall(
+        operation=operation,
+        provider=text(attributes, semconv.PROVIDER, semconv.SYSTEM),
+        request_model=text(attributes, semconv.REQUEST_MODEL),
+        response_model=text(attributes, semconv.RESPONSE_MODEL),
+        response_id=text(attributes, semconv.RESPONSE_ID),
+        input=given,
+        output=answered,
+        tools=tools,
+        finish_reasons=strings(attributes, semconv.FINISH_REASONS),
+        usage=usage(attributes),
+        truncated_values=cut_in + cut_out + cut_tools,
+    )
+
+
+def _agent_run(attributes: Attributes, operation: str) -> AgentRun:
+    given, cut_in = _messages(attributes, semconv.INPUT_MESSAGES)
+    answered, cut_out = _messages(attributes, semconv.OUTPUT_MESSAGES)
+    tools, cut_tools = _tools(attributes)
+    return AgentRun(
+        operation=operation,
+        name=text(attributes, semconv.AGENT_NAME, semconv.WORKFLOW_NAME),
+        version=text(attributes, semconv.AGENT_VERSION),
+        model=text(attributes, semconv.REQUEST_MODEL),
+        input=given,
+        output=answered,
+        tools=tools,
+        finish_reasons=strings(attributes, semconv.FINISH_REASONS),
+        truncated_values=cut_in + cut_out + cut_tools,
+    )
+
+
+@dataclass(frozen=True)
+class GenAI:
+    """Spans with ``gen_ai.operation.name``; log events of inference details and evaluation results."""
+
+    name: str = "genai"
+
+    def read(self, attributes: Attributes, scope_name: str) -> Reading | None:
+        """What the span says, by its operation."""
+        operation = attributes.get(semconv.OPERATION)
+        if not isinstance(operation, str):
+            return None
+        if operation in _INFERENCE:
+            return _model_call(attributes, operation)
+        if operation in _AGENTS:
+            return _agent_run(attributes, operation)
+        match operation:
+            case "execute_tool":
+                arguments = recorded(attributes, semconv.TOOL_ARGUMENTS)
+                result = recorded(attributes, semconv.TOOL_RESULT)
+                return ToolRun(
+                    name=text(attributes, semconv.TOOL_NAME) or "",
+                    call_id=text(attributes, semconv.TOOL_CALL_ID),
+                    arguments=arguments,
+                    result=result,
+                    truncated_values=broken(arguments) + broken(result),
+                )
+            case "retrieval":
+                return Retrieval(
+                    query=text(attributes, semconv.RETRIEVAL_QUERY), source=text(attributes, semconv.DATA_SOURCE_ID)
+                )
+            case _:
+                return Other(operation=operation)
+
+    def read_log(self, attributes: Attributes, event_name: str, body: Value, span_id: str) -> LogReading | None:
+        """Inference details repeat a span's attributes; an evaluation result is somebody else's word."""
+        match event_name:
+            case semconv.EVENT_INFERENCE_DETAILS:
+                return _model_call(attributes, text(attributes, semconv.OPERATION) or "chat")
+            case semconv.EVENT_EVALUATION_RESULT:
+                score = attributes.get(semconv.EVALUATION_SCORE)
+                return ForeignResult(
+                    name=text(attributes, semconv.EVALUATION_NAME) or "",
+                    score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+                    label=text(attributes, semconv.EVALUATION_LABEL),
+                    explanation=text(attributes, semconv.EVALUATION_EXPLANATION),
+                    error_type=text(attributes, semconv.ERROR_TYPE),
+                    span_id=span_id or None,
+                )
+            case _:
+                return None
