@@ -1,8 +1,8 @@
 """What can go wrong, for every part.
 
-    SpanproofError
-    ├── MissingExtraError      a part that is not installed; prints the install command
-    └── CollectorError, EvaluatorError and their kinds, in their own parts
+SpanproofError
+├── MissingExtraError      a part that is not installed; prints the install command
+└── CollectorError, EvaluatorError and their kinds, in their own parts
 """
 
 

@@ -1,0 +1,62 @@
+"""Message content and tool payloads: recorded only when the user asks for it, always as JSON text."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+Messages = str | Sequence[Mapping[str, object]]
+"""A text, or messages in the parts shape of the GenAI conventions."""
+
+CAPTURE_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_ON: Final = frozenset({"span_only", "span_and_event", "true", "1"})
+
+_chosen: bool | None = None
+
+
+def capture(chosen: bool | None) -> None:
+    """Set whether content is recorded; ``None`` leaves it to the environment."""
+    global _chosen
+    _chosen = chosen
+
+
+def captured() -> bool:
+    """Say whether content is recorded: as configured, else as the standard variable says, else not."""
+    if _chosen is not None:
+        return _chosen
+    return os.environ.get(CAPTURE_VARIABLE, "").strip().lower() in _ON
+
+
+def as_json(value: object) -> str:
+    """Return the value as JSON text; what JSON cannot hold is written as its ``repr``."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(repr(value), ensure_ascii=False)
+
+
+def as_text(value: object) -> str:
+    """Return a text as it is and any other value as JSON text."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def as_messages(role: str, content: Messages, finish_reason: str | None = None) -> str:
+    """Return messages as JSON text in the parts shape; a bare text becomes one message of that role."""
+    if not isinstance(content, str):
+        return as_json(list(content))
+    message: dict[str, object] = {"role": role, "parts": [{"type": "text", "content": content}]}
+    if finish_reason is not None:
+        message["finish_reason"] = finish_reason
+    return as_json([message])
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    return dump() if callable(dump) else repr(value)
