@@ -27,7 +27,7 @@ class Absent:
 
 
 ABSENT = Absent()
-Recorded: TypeAlias = Json | Absent
+Recorded: TypeAlias = "Json | Absent"
 """A JSON value, or ``ABSENT`` where the bytes do not hold one."""
 
 Role = Literal["system", "user", "assistant", "tool", "other"]
