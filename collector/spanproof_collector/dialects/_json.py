@@ -14,7 +14,7 @@ class BrokenError(Exception):
     """A string that was to hold JSON and does not, as truncation leaves it."""
 
 
-def to_json(value: Value | Json) -> Json:
+def to_json(value: "Value | Json") -> Json:
     """Return an attribute value as JSON: bytes as base64, non-finite numbers as strings."""
     match value:
         case bytes():
@@ -51,7 +51,7 @@ def structure(value: Value) -> Json:
     return decode(value) if isinstance(value, str) else to_json(value)
 
 
-def loose(value: Value | Json) -> Json:
+def loose(value: "Value | Json") -> Json:
     """Return a payload: a string that holds a JSON object or array is opened, any other string stays as it is."""
     if isinstance(value, str):
         text = value.lstrip()
