@@ -162,7 +162,7 @@ CREATE TABLE IF NOT EXISTS results
     explanation  String CODEC(ZSTD(1)),
     span_ids     Array(String) CODEC(ZSTD(1)),
     details      String CODEC(ZSTD(1)),
-    evaluated_at DateTime64(6, 'UTC') CODEC(Delta(8), ZSTD(1))
+    evaluated_at DateTime64(9, 'UTC') CODEC(Delta(8), ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(evaluated_at)
 ORDER BY (project, trial_id, evaluator)

@@ -1,0 +1,26 @@
+"""Every statement by name; each stands in a file of its own under ``sql/``, with its values bound."""
+
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+
+SQL = Path(__file__).parent / "sql"
+
+
+class Query(Enum):
+    """A statement. The value is the name of its file."""
+
+    CREATE_SCHEMA_VERSION = "create_schema_version"
+    DEAD_LETTERS = "dead_letters"
+    READ_CONTENT = "read_content"
+    READ_LOG_RECORDS = "read_log_records"
+    READ_RESULTS = "read_results"
+    READ_RESULTS_OF = "read_results_of"
+    READ_SCHEMA_VERSION = "read_schema_version"
+    READ_SPANS = "read_spans"
+
+    @cached_property
+    def sql(self) -> str:
+        """The statement, without the comment that opens its file."""
+        lines = (SQL / f"{self.value}.sql").read_text().splitlines()
+        return "\n".join(line for line in lines if not line.lstrip().startswith("--")).strip()
