@@ -1,0 +1,64 @@
+"""What can go wrong in the evaluators.
+
+SpanproofError                     (in spanproof_instrumentation.errors)
+└── EvaluatorError
+    ├── SuiteError                 a suite file that cannot be read as one
+    ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
+    ├── FilterError                a condition that names no trials
+    ├── NoTrialsError              nothing matches
+    └── ChoiceError                an id that fits no trial, or several
+
+The facts of a message are attributes too.
+"""
+
+from collections.abc import Sequence
+
+from spanproof_instrumentation.errors import SpanproofError
+
+
+class EvaluatorError(SpanproofError):
+    """Anything that the evaluators refuse on purpose."""
+
+
+class SuiteError(EvaluatorError):
+    """A suite file that cannot be read as one."""
+
+    def __init__(self, path: str, key: str, why: str) -> None:
+        where = f"{path}: {key}: " if key else f"{path}: "
+        super().__init__(f"{where}{why}")
+        self.path = path
+        self.key = key
+        self.why = why
+
+
+class MeasureError(EvaluatorError, TypeError):
+    """A number without what is needed to doubt it, or arithmetic on a measure."""
+
+
+class FilterError(EvaluatorError):
+    """A condition that names no trials."""
+
+
+class NoTrialsError(EvaluatorError):
+    """Nothing matches, so there is nothing to say."""
+
+    def __init__(self, described: str) -> None:
+        what = f"no trial matches {described}" if described else "the store holds no trial"
+        super().__init__(
+            f"{what}. Look with 'spanproof trials', bring traces with 'spanproof import PATH' or 'spanproof serve', "
+            "and check --store"
+        )
+        self.described = described
+
+
+class ChoiceError(EvaluatorError):
+    """An id that fits no trial, or several."""
+
+    def __init__(self, asked: str, found: Sequence[str]) -> None:
+        if found:
+            message = f"{asked!r} fits {len(found)} trials: {', '.join(found[:5])}. Give more of the id"
+        else:
+            message = f"no trial is called {asked!r}. 'spanproof trials' lists those that there are"
+        super().__init__(message)
+        self.asked = asked
+        self.found = tuple(found)

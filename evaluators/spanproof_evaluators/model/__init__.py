@@ -1,0 +1,1 @@
+"""The nouns of the evaluators: tasks, end states, results, outcomes, measures, decisions."""

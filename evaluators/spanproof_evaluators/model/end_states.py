@@ -1,0 +1,73 @@
+"""An end state: the world before or after a trial, as somebody who is not the agent recorded it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from spanproof_evaluators.errors import EvaluatorError
+from spanproof_evaluators.model.canonical import Plain
+
+Row: TypeAlias = Mapping[str, Plain]
+
+
+class UnreadableEndStateError(EvaluatorError):
+    """A recorded text that is no end state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndState:
+    """What a verifier is given. It has no transcript, so there is none to be persuaded by."""
+
+    tables: Mapping[str, tuple[Row, ...]] | None = None
+    """Rows by table. ``None``: the snapshot holds no tables, which is not the same as none being there."""
+
+    files: Mapping[str, str] | None = None
+    """Texts by path. ``None``: the snapshot holds no files."""
+
+    answer: str | None = None
+    """The submitted answer, an artifact of the end state. ``None``: there is none."""
+
+    answer_recorded: bool = True
+    """False where the bytes do not hold what was answered: then ``answer`` says nothing."""
+
+    @classmethod
+    def parse(cls, text: str, *, answer: str | None = None, answer_recorded: bool = True) -> "EndState":
+        """Return the end state that a recorded JSON text holds.
+
+        The text's shape is ``{"tables": {name: [row]}, "files": {path: text}}``, both keys optional, a row an object.
+
+        Raises:
+            UnreadableEndStateError: the text is no such JSON.
+        """
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise UnreadableEndStateError(f"the recorded end state is no JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise UnreadableEndStateError("the recorded end state is no JSON object")
+        return cls(
+            tables=_tables(found["tables"]) if "tables" in found else None,
+            files=_files(found["files"]) if "files" in found else None,
+            answer=answer,
+            answer_recorded=answer_recorded,
+        )
+
+
+def _tables(found: object) -> dict[str, tuple[Row, ...]]:
+    """Return rows by table."""
+    if not isinstance(found, dict):
+        raise UnreadableEndStateError('"tables" of the recorded end state is no object of tables')
+    tables: dict[str, tuple[Row, ...]] = {}
+    for name, rows in found.items():
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise UnreadableEndStateError(f"table {name!r} of the recorded end state is no list of objects")
+        tables[name] = tuple(rows)
+    return tables
+
+
+def _files(found: object) -> dict[str, str]:
+    """Return texts by path."""
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        raise UnreadableEndStateError('"files" of the recorded end state is no object of texts')
+    return dict(found)

@@ -1,0 +1,65 @@
+"""An outcome: what a verifier says of the world after a trial, and whether the trial brought it about."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from spanproof_evaluators.model.verifications import Check, Verdict, Verification
+
+EffectOfTrial = Literal["caused", "vacuous", "damaged", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The verdict on an end state. ``unavailable`` carries the reason; it is neither success nor failure."""
+
+    state: Verdict
+    effect_of_trial: EffectOfTrial | None = None
+    """``None`` where either state was not judged."""
+
+    reason: str = ""
+    pre_state: Verdict = "unavailable"
+    verifier: str | None = None
+    """Who judged; ``None`` where nobody did."""
+
+    checks: tuple[Check, ...] = ()
+    pre_checks: tuple[Check, ...] = ()
+
+    @classmethod
+    def unavailable(cls, reason: str, *, verifier: str | None = None) -> "Outcome":
+        """Return an outcome that says: no verdict is possible, and why."""
+        return cls(state="unavailable", reason=reason, verifier=verifier)
+
+    @classmethod
+    def of(cls, before: Verification, after: Verification, *, verifier: str) -> "Outcome":
+        """Return what two verifications say together: fail to pass is caused, pass to pass vacuous (B15)."""
+        effect: EffectOfTrial | None = None
+        match before.state, after.state:
+            case "failed", "verified":
+                effect = "caused"
+            case "verified", "verified":
+                effect = "vacuous"
+            case "verified", "failed":
+                effect = "damaged"
+            case "failed", "failed":
+                effect = "unchanged"
+        return cls(
+            state=after.state,
+            effect_of_trial=effect,
+            reason=_reason(after),
+            pre_state=before.state,
+            verifier=verifier,
+            checks=after.checks,
+            pre_checks=before.checks,
+        )
+
+
+def _reason(found: Verification) -> str:
+    """Return the reason in one line: the gap, else the checks that failed, else how many passed."""
+    match found.state:
+        case "unavailable":
+            return found.reason or "check_could_not_run"
+        case "failed":
+            return "; ".join(f"{check.name}: {check.seen}" for check in found.checks if check.passed is False)
+        case "verified":
+            count = len(found.checks)
+            return f"{count} check{'s' if count != 1 else ''} passed"

@@ -1,0 +1,1 @@
+"""Intervals for rates and means, each with its source."""

@@ -1,0 +1,127 @@
+"""Intervals for rates and means. Each names its source; levels are two-sided 95 % unless a name says one-sided.
+
+scipy is imported where it is needed and not before: a command that prints trials does not wait for it.
+"""
+
+from collections.abc import Sequence
+from math import isclose, sqrt
+from statistics import NormalDist, fmean, stdev
+
+LEVEL = 0.95
+
+
+def _z(level: float) -> float:
+    """Return the two-sided normal quantile."""
+    return NormalDist().inv_cdf(1 - (1 - level) / 2)
+
+
+def _t(level: float, degrees: int) -> float:
+    """Return the two-sided quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, 1 - (1 - level) / 2))
+
+
+def wilson(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the score interval of a proportion; ``n`` may be an effective size.
+
+    Source: E. B. Wilson, JASA 22 (1927) 209-212. Recommended for small n by Brown, Cai, DasGupta (2001).
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    if n <= 0:
+        raise ValueError("an interval needs at least one unit")
+    z = _z(level)
+    p = successes / n
+    center = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return (
+        0.0 if isclose(p, 0.0, abs_tol=1e-12) else max(0.0, center - half),
+        1.0 if isclose(p, 1.0, abs_tol=1e-12) else min(1.0, center + half),
+    )
+
+
+def clopper_pearson(successes: int, n: int, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the exact interval of a binomial proportion.
+
+    Source: C. J. Clopper, E. S. Pearson, Biometrika 26 (1934) 404-413, as quantiles of the beta distribution.
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    return (
+        lower_bound(successes, n, level=1 - (1 - level) / 2),
+        upper_bound(successes, n, level=1 - (1 - level) / 2),
+    )
+
+
+def upper_bound(successes: int, n: int, *, level: float = LEVEL) -> float:
+    """Return the exact one-sided upper bound of a proportion (Clopper-Pearson); no success in n gives 1-(1-level)^(1/n).
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    from scipy.special import betaincinv
+
+    if n <= 0:
+        raise ValueError("a bound needs at least one unit")
+    return 1.0 if successes >= n else float(betaincinv(successes + 1, n - successes, level))
+
+
+def lower_bound(successes: int, n: int, *, level: float = LEVEL) -> float:
+    """Return the exact one-sided lower bound of a proportion (Clopper-Pearson).
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    from scipy.special import betaincinv
+
+    if n <= 0:
+        raise ValueError("a bound needs at least one unit")
+    return 0.0 if successes <= 0 else float(betaincinv(successes, n - successes + 1, 1 - level))
+
+
+def mean_interval(values: Sequence[float], *, level: float = LEVEL) -> tuple[float, float] | None:
+    """Return Student's t interval of a mean; ``None`` below two values, where nothing is known of the spread.
+
+    Source: Student, Biometrika 6 (1908) 1-25.
+    """
+    if len(values) < 2:
+        return None
+    half = _t(level, len(values) - 1) * stdev(values) / sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
+
+
+def clustered_rate(clusters: Sequence[tuple[int, int]], *, level: float = LEVEL) -> tuple[float, float] | None:
+    """Return the interval of a rate whose units come in clusters of ``(successes, units)``: trials of one task.
+
+    Trials of one task are no independent draws, so the sample is shrunk before Wilson's interval is taken:
+    ``deff = clip(SE_c^2 / (p (1-p) / N), 1, K)`` with the clustered standard error ``SE_c`` (its C/(C-1) form) and K the most units in a
+    cluster, ``n_eff = N / deff``; where SE_c is 0, ``n_eff`` is the number of clusters; then ``n_eff`` is multiplied
+    by ``(z / t_{T-1})^2``. One unit a cluster is Wilson's interval itself. ``None`` where a single cluster holds
+    several units: its spread cannot be known.
+
+    Source: evaluators.md B.0, validated by simulation there (G35); clustered standard errors after Miller (2024),
+    "Adding error bars to evals".
+
+    Raises:
+        ValueError: no units.
+    """
+    sizes = [n for _, n in clusters if n]
+    total = sum(sizes)
+    if not total:
+        raise ValueError("an interval needs at least one unit")
+    p = sum(x for x, _ in clusters) / total
+    if max(sizes) == 1:
+        return wilson(p * total, total, level=level)
+    count = len(sizes)
+    if count < 2:
+        return None
+    squared = count / (count - 1) * sum((x - p * n) ** 2 for x, n in clusters if n) / total**2
+    if squared == 0 or p in (0.0, 1.0):
+        effective = float(count)
+    else:
+        effective = total / min(max(squared / (p * (1 - p) / total), 1.0), float(max(sizes)))
+    effective *= (_z(level) / _t(level, count - 1)) ** 2
+    return wilson(p * effective, effective, level=level)
