@@ -1,0 +1,30 @@
+"""OTLP: bytes to protobuf messages, messages to rows."""
+
+from spanproof_collector.otlp.batch import Batch, Rejected, merge
+from spanproof_collector.otlp.columns import WIRE, Origin, convert_logs, convert_traces
+from spanproof_collector.otlp.compression import MAX_BYTES, TooLargeError, unpack
+from spanproof_collector.otlp.content import Sent
+from spanproof_collector.otlp.decode import Form, Signal, decode_logs, decode_traces, form_of, signal_in
+from spanproof_collector.otlp.spans import log_records_of, spans_of
+
+__all__ = [
+    "MAX_BYTES",
+    "WIRE",
+    "Batch",
+    "Form",
+    "Origin",
+    "Rejected",
+    "Sent",
+    "Signal",
+    "TooLargeError",
+    "convert_logs",
+    "convert_traces",
+    "decode_logs",
+    "decode_traces",
+    "form_of",
+    "log_records_of",
+    "merge",
+    "signal_in",
+    "spans_of",
+    "unpack",
+]

@@ -1,0 +1,326 @@
+"""Walks protobuf requests once and returns columns for the store: spans and log records verbatim, content, steps."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+from zlib import crc32
+
+import msgspec
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1 import common_pb2
+from opentelemetry.proto.resource.v1 import resource_pb2
+from opentelemetry.proto.trace.v1 import trace_pb2
+
+from spanproof_collector.dialects import LogProjection, Projection, project, project_log
+from spanproof_collector.model.spans import SPAN_KINDS, STATUS_CODES
+from spanproof_collector.model.values import Value
+from spanproof_collector.otlp import any_values
+from spanproof_collector.otlp.batch import Batch, Rejected
+from spanproof_collector.otlp.content import Placer, Sent
+from spanproof_collector.otlp.identity import (
+    broken_id,
+    group_bytes,
+    log_ids,
+    parent_id,
+    project_of,
+    record_id,
+    span_version,
+)
+from spanproof_collector.store.values import STRING
+
+_encode = msgspec.json.Encoder().encode
+_read = any_values.read
+
+_SHORT: Final = 128
+"""Below this many characters no text goes out of line, so nothing need be asked."""
+
+_ERROR: Final = STATUS_CODES.index("ERROR")
+MAX_SEVERITY: Final = 24
+
+_SPAN_COLUMNS: Final = (
+    "project",
+    "trace_id",
+    "span_id",
+    "parent_span_id",
+    "start_unix_nano",
+    "end_unix_nano",
+    "name",
+    "kind",
+    "status",
+    "status_message",
+    "trace_state",
+    "flags",
+    "attribute.key",
+    "attribute.type",
+    "attribute.value",
+    "dropped_attributes",
+    "events",
+    "dropped_events",
+    "links",
+    "dropped_links",
+    "resource",
+    "scope",
+    "version",
+)
+_LOG_COLUMNS: Final = (
+    "project",
+    "trace_id",
+    "span_id",
+    "record_id",
+    "time_unix_nano",
+    "observed_unix_nano",
+    "severity",
+    "severity_text",
+    "event_name",
+    "body_type",
+    "body",
+    "attribute.key",
+    "attribute.type",
+    "attribute.value",
+    "dropped_attributes",
+    "flags",
+    "resource",
+    "scope",
+)
+_STEP_SHARED: Final = (
+    "project",
+    "trace_id",
+    "span_id",
+    "parent_span_id",
+    "start_unix_nano",
+    "end_unix_nano",
+    "name",
+    "version",
+)
+_LOG_STEP_SHARED: Final = ("project", "trace_id", "span_id", "record_id", "time_unix_nano", "event_name")
+
+
+class Origin(NamedTuple):
+    """Where a request came from, as the columns ``source`` and ``path`` say it."""
+
+    source: str = "otlp"
+    path: str = ""
+
+
+WIRE: Final = Origin()
+
+
+def convert_traces(request: ExportTraceServiceRequest, sent: Sent, origin: Origin = WIRE) -> Batch:
+    """Return the rows of a traces request. Spans whose ids have no valid length are rejected alone."""
+    placer = Placer(sent)
+    rows: list[tuple[object, ...]] = []
+    projections: list[Projection] = []
+    rejected: list[Rejected] = []
+    for group in request.resource_spans:
+        resource = _resource(group.resource, group.schema_url)
+        project_name = project_of(group.resource)
+        for scope_spans in group.scope_spans:
+            scope = _scope(scope_spans.scope, scope_spans.schema_url)
+            scope_name = scope_spans.scope.name
+            group_sum = crc32(group_bytes(group.resource, group.schema_url, scope_spans.scope, scope_spans.schema_url))
+            for span in scope_spans.spans:
+                reason = broken_id(span)
+                if reason:
+                    rejected.append(
+                        Rejected(
+                            signal="traces", reason=reason, body=span.SerializeToString(), origin=_origin_text(origin)
+                        )
+                    )
+                    continue
+                trace_id = span.trace_id.hex()
+                keys, types, texts, values = _attributes(span.attributes, placer, project_name, trace_id)
+                kind = span.kind
+                status = span.status.code
+                rows.append(
+                    (
+                        project_name,
+                        trace_id,
+                        span.span_id.hex(),
+                        parent_id(span),
+                        span.start_time_unix_nano,
+                        span.end_time_unix_nano,
+                        span.name,
+                        kind if 0 <= kind < len(SPAN_KINDS) else 0,
+                        status if 0 <= status < len(STATUS_CODES) else 0,
+                        span.status.message,
+                        span.trace_state,
+                        span.flags,
+                        keys,
+                        types,
+                        texts,
+                        span.dropped_attributes_count,
+                        _events(span.events, placer, project_name, trace_id) if span.events else "",
+                        span.dropped_events_count,
+                        _links(span.links, placer, project_name, trace_id) if span.links else "",
+                        span.dropped_links_count,
+                        resource,
+                        scope,
+                        span_version(span.SerializeToString(deterministic=True), group_sum),
+                    )
+                )
+                projections.append(project(values, scope_name=scope_name))
+    if not rows:
+        return Batch(rejected=tuple(rejected))
+    spans: dict[str, list[object]] = dict(zip(_SPAN_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    steps = {name: spans[name] for name in _STEP_SHARED}
+    steps.update(zip(Projection._fields, map(list, zip(*projections, strict=True)), strict=True))
+    steps["failed"] = [status == _ERROR for status in spans["status"]]
+    _stamp(spans, steps, len(rows), origin)
+    return Batch(spans=spans, steps=steps, content=placer.rows, rejected=tuple(rejected))
+
+
+def convert_logs(request: ExportLogsServiceRequest, sent: Sent, origin: Origin = WIRE) -> Batch:
+    """Return the rows of a logs request. An id of no valid length counts as absent, as OTLP asks of receivers."""
+    placer = Placer(sent)
+    rows: list[tuple[object, ...]] = []
+    projections: list[LogProjection] = []
+    for group in request.resource_logs:
+        resource = _resource(group.resource, group.schema_url)
+        project_name = project_of(group.resource)
+        for scope_logs in group.scope_logs:
+            scope = _scope(scope_logs.scope, scope_logs.schema_url)
+            shared = group_bytes(group.resource, group.schema_url, scope_logs.scope, scope_logs.schema_url)
+            for record in scope_logs.log_records:
+                trace_id, span_id = log_ids(record)
+                keys, types, texts, values = _attributes(record.attributes, placer, project_name, trace_id)
+                body_type, body, body_value = _read(record.body)
+                if trace_id:
+                    body_type, body = placer.place(project_name, trace_id, body_type, body)
+                severity = record.severity_number
+                event_name = record.event_name or older_event_name(values)
+                rows.append(
+                    (
+                        project_name,
+                        trace_id,
+                        span_id,
+                        record_id(record.SerializeToString(deterministic=True), shared),
+                        record.time_unix_nano,
+                        record.observed_time_unix_nano,
+                        severity if 0 <= severity <= MAX_SEVERITY else 0,
+                        record.severity_text,
+                        event_name,
+                        body_type,
+                        body,
+                        keys,
+                        types,
+                        texts,
+                        record.dropped_attributes_count,
+                        record.flags,
+                        resource,
+                        scope,
+                    )
+                )
+                projections.append(project_log(values, event_name=event_name, body=body_value))
+    if not rows:
+        return Batch()
+    records: dict[str, list[object]] = dict(zip(_LOG_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    steps = {name: records[name] for name in _LOG_STEP_SHARED}
+    steps.update(zip(LogProjection._fields, map(list, zip(*projections, strict=True)), strict=True))
+    _stamp(records, steps, len(rows), origin)
+    return Batch(log_records=records, log_steps=steps, content=placer.rows)
+
+
+def _stamp(rows: dict[str, list[object]], steps: dict[str, list[object]], count: int, origin: Origin) -> None:
+    now: list[object] = [time.time_ns() // 1_000_000] * count
+    rows["source"] = [origin.source] * count
+    rows["path"] = [origin.path] * count
+    rows["ingested_at"] = now
+    steps["ingested_at"] = now
+
+
+def _origin_text(origin: Origin) -> str:
+    return f"{origin.source} {origin.path}".rstrip()
+
+
+def older_event_name(values: Mapping[str, Value]) -> str:
+    """Return the event name that older senders put into an attribute, or ``""``."""
+    older = values.get("event.name")
+    return older if isinstance(older, str) else ""
+
+
+def _attributes(
+    pairs: Iterable[common_pb2.KeyValue], placer: Placer, project_name: str, trace_id: str
+) -> tuple[list[str], bytes, list[str], dict[str, Value]]:
+    keys: list[str] = []
+    types = bytearray()
+    texts: list[str] = []
+    values: dict[str, Value] = {}
+    for pair in pairs:
+        key = pair.key
+        value = pair.value
+        keys.append(key)
+        if text := value.string_value:  # two of three attributes
+            values[key] = text
+            kind = STRING
+        else:
+            kind, text, values[key] = _read(value)
+        if len(text) >= _SHORT and trace_id:
+            kind, text = placer.place(project_name, trace_id, kind, text)
+        types.append(kind)
+        texts.append(text)
+    return keys, bytes(types), texts, values
+
+
+def _spelled_attributes(
+    pairs: Iterable[common_pb2.KeyValue], placer: Placer | None, project_name: str, trace_id: str
+) -> list[tuple[str, int, str]]:
+    spelled = []
+    for pair in pairs:
+        kind, text, _ = _read(pair.value)
+        if placer is not None and trace_id:
+            kind, text = placer.place(project_name, trace_id, kind, text)
+        spelled.append((pair.key, kind, text))
+    return spelled
+
+
+def _events(events: Iterable[trace_pb2.Span.Event], placer: Placer, project_name: str, trace_id: str) -> str:
+    return _encode(
+        [
+            {
+                "time": str(event.time_unix_nano),
+                "name": event.name,
+                "attributes": _spelled_attributes(event.attributes, placer, project_name, trace_id),
+                "dropped": event.dropped_attributes_count,
+            }
+            for event in events
+        ]
+    ).decode()
+
+
+def _links(links: Iterable[trace_pb2.Span.Link], placer: Placer, project_name: str, trace_id: str) -> str:
+    return _encode(
+        [
+            {
+                "trace_id": link.trace_id.hex(),
+                "span_id": link.span_id.hex(),
+                "trace_state": link.trace_state,
+                "attributes": _spelled_attributes(link.attributes, placer, project_name, trace_id),
+                "dropped": link.dropped_attributes_count,
+                "flags": link.flags,
+            }
+            for link in links
+        ]
+    ).decode()
+
+
+def _resource(resource: resource_pb2.Resource, schema_url: str) -> str:
+    return _encode(
+        {
+            "attributes": _spelled_attributes(resource.attributes, None, "", ""),
+            "dropped": resource.dropped_attributes_count,
+            "schema_url": schema_url,
+        }
+    ).decode()
+
+
+def _scope(scope: common_pb2.InstrumentationScope, schema_url: str) -> str:
+    return _encode(
+        {
+            "name": scope.name,
+            "version": scope.version,
+            "attributes": _spelled_attributes(scope.attributes, None, "", ""),
+            "dropped": scope.dropped_attributes_count,
+            "schema_url": schema_url,
+        }
+    ).decode()

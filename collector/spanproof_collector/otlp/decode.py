@@ -1,0 +1,107 @@
+"""Turns the bytes of an Export request, protobuf or JSON, into the protobuf message."""
+
+from typing import Final, Literal
+
+from google.protobuf.message import DecodeError as ProtobufError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from spanproof_collector.errors import DecodeError
+from spanproof_collector.otlp import json_form
+from spanproof_collector.otlp.wire import signal_of
+
+Signal = Literal["traces", "logs", "metrics"]
+Form = Literal["protobuf", "json"]
+
+_FORMS: Final[dict[str, Form]] = {
+    "application/x-protobuf": "protobuf",
+    "application/protobuf": "protobuf",
+    "application/json": "json",
+}
+_MEMBERS: Final[dict[Signal, str]] = {"traces": "resourceSpans", "logs": "resourceLogs", "metrics": "resourceMetrics"}
+
+
+def form_of(content_type: str) -> Form | None:
+    """Return the form that a content type names, its parameters ignored, or ``None`` for another type."""
+    return _FORMS.get(content_type.partition(";")[0].strip().lower())
+
+
+def decode_traces(body: bytes, form: Form = "protobuf") -> ExportTraceServiceRequest:
+    """Return the traces request.
+
+    Raises:
+        DecodeError: The bytes are no traces request; the message says what they look like.
+    """
+    if form == "json":
+        request = json_form.read_traces(body)
+        if not request.resource_spans:
+            _refuse_other_members("traces", body)
+        return request
+    try:
+        request = ExportTraceServiceRequest.FromString(body)
+    except ProtobufError as error:
+        raise DecodeError(_hint("traces", body, str(error))) from error
+    if not _holds_a_trace_id(request):
+        found = signal_of(body)
+        if found not in (None, "traces"):
+            raise DecodeError(_hint("traces", body, "no span has a trace id"))
+    return request
+
+
+def decode_logs(body: bytes, form: Form = "protobuf") -> ExportLogsServiceRequest:
+    """Return the logs request.
+
+    Raises:
+        DecodeError: The bytes are no logs request; the message says what they look like.
+    """
+    if form == "json":
+        request = json_form.read_logs(body)
+        if not request.resource_logs:
+            _refuse_other_members("logs", body)
+        return request
+    try:
+        request = ExportLogsServiceRequest.FromString(body)
+    except ProtobufError as error:
+        raise DecodeError(_hint("logs", body, str(error))) from error
+    if not _holds_a_time(request) and signal_of(body) not in (None, "logs"):
+        raise DecodeError(_hint("logs", body, "no record has a time"))
+    return request
+
+
+def signal_in(body: bytes, form: Form) -> Signal | None:
+    """Return which signal the bytes hold, or ``None`` where they are empty or no OTLP."""
+    if form == "protobuf":
+        return signal_of(body)
+    members = json_form.members(body)
+    return next((signal for signal, member in _MEMBERS.items() if member in members), None)
+
+
+def _holds_a_trace_id(request: ExportTraceServiceRequest) -> bool:
+    spans = (span for group in request.resource_spans for scope in group.scope_spans for span in scope.spans)
+    return any(len(span.trace_id) == 16 for span in spans)
+
+
+def _holds_a_time(request: ExportLogsServiceRequest) -> bool:
+    records = (r for group in request.resource_logs for scope in group.scope_logs for r in scope.log_records)
+    return any(record.time_unix_nano or record.observed_time_unix_nano for record in records)
+
+
+def _hint(wanted: Signal, body: bytes, why: str) -> str:
+    found = signal_of(body)
+    if found is not None and found != wanted:
+        return f"this is a {found} request on the {wanted} path ({why}): send it to /v1/{found}"
+    if body[:1] in (b"{", b"["):
+        return f"this looks like JSON, and the content type says protobuf ({why})"
+    if body[:2] == b"\x1f\x8b":
+        return f"this looks like gzip, and no content encoding says so ({why})"
+    return f"not an OTLP {wanted} request: {why}"
+
+
+def _refuse_other_members(wanted: Signal, body: bytes) -> None:
+    members = json_form.members(body)
+    for signal, member in _MEMBERS.items():
+        if signal != wanted and member in members:
+            raise DecodeError(f"this is a {signal} request on the {wanted} path: send it to /v1/{signal}")
+    snake = f"resource_{'spans' if wanted == 'traces' else wanted}"
+    if snake in members:
+        raise DecodeError(f"{snake!r} is not how OTLP/JSON spells it: names are lowerCamelCase, ids are hex")

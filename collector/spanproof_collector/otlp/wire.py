@@ -1,0 +1,124 @@
+"""Looks at protobuf bytes without a schema: which signal they hold, and what is whole in a file that is cut off."""
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+_VARINT: Final = 0
+_FIXED64: Final = 1
+_BYTES: Final = 2
+_FIXED32: Final = 5
+
+
+class _Field(NamedTuple):
+    number: int
+    wire_type: int
+    start: int
+    """Where the field's tag begins."""
+
+    value: int
+    """Where its value begins."""
+
+    end: int
+    """Where it ends; past the end of the bytes for a field that is cut off."""
+
+
+def signal_of(body: bytes) -> Literal["traces", "logs", "metrics"] | None:
+    """Return which signal an Export request holds, or ``None`` where that cannot be told.
+
+    The three requests nest alike: resource groups (1), scope groups in them (2), and in those the items (2).
+    """
+    for group in _inside(body, 0, len(body), 1):
+        for scope in _inside(body, group.value, group.end, 2):
+            for item in _inside(body, scope.value, scope.end, 2):
+                found = _item_signal(body, item)
+                if found is not None:
+                    return found
+    return None
+
+
+def whole_part(body: bytes) -> tuple[bytes, bool]:
+    """Return the request with what is whole of a body that may be cut off, and whether it was cut off.
+
+    Spans before the cut are kept, those of the last, broken group too; bytes that are no protobuf give nothing.
+    """
+    part, cut = _whole(body, 0, len(body), (1, 2, 2))
+    return part, cut
+
+
+def _whole(body: bytes, start: int, end: int, path: tuple[int, ...]) -> tuple[bytes, bool]:
+    kept = start
+    for field in _fields(body, start, end):
+        if field.end <= end:
+            kept = field.end
+            continue
+        if field.wire_type == _BYTES and len(path) > 1 and field.number == path[0]:
+            inner, _ = _whole(body, field.value, end, path[1:])
+            return body[start:kept] + bytes([path[0] << 3 | _BYTES]) + _varint(len(inner)) + inner, True
+        return body[start:kept], True
+    return body[start:kept], kept < end
+
+
+def _item_signal(body: bytes, item: _Field) -> Literal["traces", "logs", "metrics"] | None:
+    shape = {(field.number, field.wire_type): field for field in _fields(body, item.value, item.end)}
+    if (7, _FIXED64) in shape or (8, _FIXED64) in shape:  # a span's start and end
+        return "traces"
+    if shape.keys() & {(1, _FIXED64), (11, _FIXED64), (2, _VARINT), (6, _BYTES), (8, _FIXED32)}:
+        return "logs"  # times, severity, attributes, flags
+    first = shape.get((1, _BYTES))
+    if first is None:
+        return None
+    if first.end - first.value == 16 and (2, _BYTES) in shape:
+        return "traces"
+    return "metrics" if shape.keys() & {(number, _BYTES) for number in (5, 7, 9, 10, 11)} else None
+
+
+def _inside(body: bytes, start: int, end: int, number: int) -> Iterator[_Field]:
+    for field in _fields(body, start, end):
+        if field.number == number and field.wire_type == _BYTES and field.end <= end:
+            yield field
+
+
+def _fields(body: bytes, start: int, end: int) -> Iterator[_Field]:
+    """Yield the fields of one message; the last one may be cut off. Ends early at what is no field."""
+    at = start
+    while at < end:
+        tag, value = _read_varint(body, at, end)
+        number, wire_type = tag >> 3, tag & 7
+        if value > end or number == 0:
+            return
+        match wire_type:
+            case 0:
+                _, stop = _read_varint(body, value, end)
+            case 1:
+                stop = value + 8
+            case 2:
+                length, value = _read_varint(body, value, end)
+                stop = value + length
+            case 5:
+                stop = value + 4
+            case _:
+                return
+        yield _Field(number, wire_type, at, value, stop)
+        at = stop
+
+
+def _read_varint(body: bytes, at: int, end: int) -> tuple[int, int]:
+    """Return the number and where it ends; an end past ``end`` where it is cut off or too long."""
+    number = shift = 0
+    while at < end and shift < 70:
+        byte = body[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, at
+        shift += 7
+    return 0, end + 1
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
