@@ -57,7 +57,7 @@ def clopper_pearson(successes: int, n: int, *, level: float = LEVEL) -> tuple[fl
 
 
 def upper_bound(successes: int, n: int, *, level: float = LEVEL) -> float:
-    """Return the exact one-sided upper bound of a proportion (Clopper-Pearson); no success in n gives 1-(1-level)^(1/n).
+    """Return the exact one-sided upper bound of a proportion; no success in n gives 1-(1-level)^(1/n).
 
     Raises:
         ValueError: ``n`` is not positive.
@@ -97,10 +97,10 @@ def clustered_rate(clusters: Sequence[tuple[int, int]], *, level: float = LEVEL)
     """Return the interval of a rate whose units come in clusters of ``(successes, units)``: trials of one task.
 
     Trials of one task are no independent draws, so the sample is shrunk before Wilson's interval is taken:
-    ``deff = clip(SE_c^2 / (p (1-p) / N), 1, K)`` with the clustered standard error ``SE_c`` (its C/(C-1) form) and K the most units in a
-    cluster, ``n_eff = N / deff``; where SE_c is 0, ``n_eff`` is the number of clusters; then ``n_eff`` is multiplied
-    by ``(z / t_{T-1})^2``. One unit a cluster is Wilson's interval itself. ``None`` where a single cluster holds
-    several units: its spread cannot be known.
+    ``deff = clip(SE_c^2 / (p (1-p) / N), 1, K)`` with the clustered standard error ``SE_c`` in its C/(C-1) form and K
+    the most units in a cluster, ``n_eff = N / deff``; where SE_c is 0, ``n_eff`` is the number of clusters; then
+    ``n_eff`` is multiplied by ``(z / t_{T-1})^2``. One unit a cluster is Wilson's interval itself. ``None`` where a
+    single cluster holds several units: its spread cannot be known.
 
     Source: evaluators.md B.0, validated by simulation there (G35); clustered standard errors after Miller (2024),
     "Adding error bars to evals".

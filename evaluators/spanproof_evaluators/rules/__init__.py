@@ -1,0 +1,21 @@
+"""Rules: one trial in, one finding out. Only the hard ones can fail a trial."""
+
+from spanproof_evaluators.rules._rule import Rule
+from spanproof_evaluators.rules.budgets import Budgets
+from spanproof_evaluators.rules.duplicate_effect import DuplicateEffect
+from spanproof_evaluators.rules.false_success import false_success
+from spanproof_evaluators.rules.forbidden_tools import ForbiddenTools
+from spanproof_evaluators.rules.repeats import Repeats
+from spanproof_evaluators.rules.required_tools import RequiredTools
+from spanproof_evaluators.rules.unknown_effect import UnknownEffect
+
+__all__ = ["RULES", "Rule", "false_success"]
+
+RULES: tuple[Rule, ...] = (
+    ForbiddenTools(),
+    DuplicateEffect(),
+    Budgets(),
+    UnknownEffect(),
+    RequiredTools(),
+    Repeats(),
+)
