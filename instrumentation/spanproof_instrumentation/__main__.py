@@ -11,9 +11,8 @@ def main() -> int | None:
     try:
         command_line = importlib.import_module("spanproof_evaluators.__main__")
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        # A module of our own that is missing from an installed evaluators package is a fault, not a missing extra.
-        if package.startswith("spanproof_") and error.name != "spanproof_evaluators":
+        # The package itself is always there; what its extra brings is missing. A module of our own is a fault.
+        if (error.name or "").startswith("spanproof_"):
             raise
         print(MissingExtraError("the command line", "all"), file=sys.stderr)
         return 2

@@ -1,0 +1,90 @@
+import threading
+from collections.abc import Iterator
+from concurrent import futures
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import grpc
+import pytest
+from opentelemetry import trace
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
+    TraceServiceServicer,
+    add_TraceServiceServicer_to_server,
+)
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from spanproof_instrumentation import barrier, content
+from spanproof_instrumentation.label_processor import LabelProcessor
+from tests.instrumentation.sink import Sink
+
+
+@pytest.fixture(scope="session")
+def exporter() -> InMemorySpanExporter:
+    """The spans of this process; a tracer provider can be set only once."""
+    kept = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(LabelProcessor({}))
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+    return kept
+
+
+@pytest.fixture
+def spans(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """The spans of one test, content captured, nothing told yet."""
+    exporter.clear()
+    monkeypatch.setattr(content, "_chosen", True)
+    monkeypatch.setattr(barrier, "_told", set())
+    return exporter
+
+
+@pytest.fixture
+def http_sink() -> Iterator[Sink]:
+    """An OTLP/HTTP receiver that keeps what arrives."""
+    sink = Sink()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # the standard library's name
+            body = self.rfile.read(int(self.headers["content-length"]))
+            sink.requests.append(ExportTraceServiceRequest.FromString(body))
+            sink.paths.append(self.path)
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the standard library's name
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    sink.address = f"http://127.0.0.1:{server.server_address[1]}"
+    yield sink
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def grpc_sink() -> Iterator[Sink]:
+    """An OTLP/gRPC receiver that keeps what arrives."""
+    sink = Sink()
+
+    class Service(TraceServiceServicer):
+        def Export(  # noqa: N802  # the protocol's name
+            self, request: ExportTraceServiceRequest, context: grpc.ServicerContext
+        ) -> ExportTraceServiceResponse:
+            sink.requests.append(request)
+            return ExportTraceServiceResponse()
+
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    add_TraceServiceServicer_to_server(Service(), server)  # type: ignore[no-untyped-call]  # generated without types
+    sink.address = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield sink
+    server.stop(None).wait()
