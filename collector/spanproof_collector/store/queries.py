@@ -12,6 +12,8 @@ class Query(Enum):
 
     CREATE_SCHEMA_VERSION = "create_schema_version"
     DEAD_LETTERS = "dead_letters"
+    LIST_JOIN_KEYS = "list_join_keys"
+    LIST_TRACES = "list_traces"
     READ_CONTENT = "read_content"
     READ_LOG_RECORDS = "read_log_records"
     READ_RESULTS = "read_results"

@@ -1,0 +1,201 @@
+"""One trial's spans and log records, read: each span with its reading, log content merged in, ancestors known."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from spanproof_collector.dialects import MessageEvent, evidence, read_log, read_span
+from spanproof_collector.model.readings import AgentRun, Message, ModelCall, Reading, ToolRun
+from spanproof_collector.model.spans import LogRecord, Span
+from spanproof_collector.model.trials import ForeignResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpan:
+    """A span and what it says. ``depth`` is its distance from the root that is known."""
+
+    span: Span
+    reading: Reading | None
+    depth: int
+
+    @property
+    def failed(self) -> bool:
+        """True where the span's status is ERROR."""
+        return self.span.status == "ERROR"
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Start, then depth, then id: the order of steps, whatever the order of arrival."""
+        return (self.span.start, self.depth, self.span.span_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadTrial:
+    """Everything that one trial's records say, before it is put together."""
+
+    spans: tuple[ReadSpan, ...]
+    """In order of steps."""
+
+    dialects: tuple[str, ...]
+    foreign: tuple[ForeignResult, ...]
+    unclaimed: int
+    evidence: tuple[evidence.Evidence, ...]
+    """In order of time."""
+
+    by_id: dict[tuple[str, str], ReadSpan] = field(default_factory=dict)
+
+    def ancestors(self, item: ReadSpan) -> Iterable[ReadSpan]:
+        """The known ancestors of a span, nearest first."""
+        seen: set[str] = set()
+        parent = item.span.parent_span_id
+        while parent and parent not in seen:
+            seen.add(parent)
+            found = self.by_id.get((item.span.trace_id, parent))
+            if found is None:
+                return
+            yield found
+            parent = found.span.parent_span_id
+
+    def models(self) -> list[tuple[ReadSpan, ModelCall]]:
+        """Every inference, in order."""
+        return [(item, item.reading) for item in self.spans if isinstance(item.reading, ModelCall)]
+
+    def tools(self) -> list[tuple[ReadSpan, ToolRun]]:
+        """Every tool span, in order."""
+        return [(item, item.reading) for item in self.spans if isinstance(item.reading, ToolRun)]
+
+    def agents(self) -> list[tuple[ReadSpan, AgentRun]]:
+        """Every run of an agent or workflow, in order."""
+        return [(item, item.reading) for item in self.spans if isinstance(item.reading, AgentRun)]
+
+
+def _merged(call: ModelCall, told: ModelCall) -> ModelCall:
+    """Fill what the span lacks from its log record."""
+    usage = replace(
+        call.usage,
+        **{name: getattr(told.usage, name) for name in call.usage.__slots__ if getattr(call.usage, name) is None},
+    )
+    return replace(
+        call,
+        provider=call.provider or told.provider,
+        request_model=call.request_model or told.request_model,
+        response_model=call.response_model or told.response_model,
+        response_id=call.response_id or told.response_id,
+        input=told.input if call.input is None else call.input,
+        output=told.output if call.output is None else call.output,
+        tools=call.tools or told.tools,
+        finish_reasons=call.finish_reasons or told.finish_reasons,
+        usage=usage,
+        # what the log record holds whole is not lost
+        truncated_values=min(call.truncated_values, told.truncated_values)
+        if told.input or told.output
+        else call.truncated_values,
+    )
+
+
+def _depths(spans: Sequence[Span]) -> dict[tuple[str, str], int]:
+    parents = {(span.trace_id, span.span_id): span.parent_span_id for span in spans}
+    depths: dict[tuple[str, str], int] = {}
+    for key in parents:
+        path = []
+        at: tuple[str, str] | None = key
+        while at is not None and at in parents and at not in depths and at not in path:
+            path.append(at)
+            at = (at[0], parents[at]) if parents[at] else None
+        depth = depths[at] + 1 if at in depths else 0
+        for step in reversed(path):
+            depths[step] = depth
+            depth += 1
+    return depths
+
+
+@dataclass(slots=True)
+class _Told:
+    """What log records say of one span."""
+
+    calls: list[ModelCall] = field(default_factory=list)
+    inputs: list[Message] = field(default_factory=list)
+    outputs: list[Message] = field(default_factory=list)
+    record: LogRecord | None = None
+
+    def call(self) -> ModelCall | None:
+        """One model call of all the records."""
+        whole: ModelCall | None = None
+        for told in self.calls:
+            whole = told if whole is None else _merged(whole, told)
+        if self.inputs or self.outputs:
+            events = ModelCall(operation="chat", input=tuple(self.inputs) or None, output=tuple(self.outputs) or None)
+            whole = events if whole is None else _merged(whole, events)
+        return whole
+
+
+def _pseudo_span(record: LogRecord) -> Span:
+    """Stand in for a span that was never sent, where a log record tells its model call."""
+    time = record.time or record.observed_time
+    return Span(
+        project=record.project,
+        trace_id=record.trace_id,
+        span_id=record.span_id,
+        name=record.event_name,
+        start=time,
+        end=time,
+        pairs=record.pairs,
+        dropped_attributes=record.dropped_attributes,
+        resource=record.resource,
+        scope=record.scope,
+    )
+
+
+def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
+    """Read the spans and log records of one trial."""
+    dialects: set[str] = set()
+    told: dict[tuple[str, str], _Told] = defaultdict(_Told)
+    foreign: list[ForeignResult] = []
+    for record in sorted(logs, key=lambda r: (r.time or r.observed_time, r.record_id)):
+        found = read_log(record.attributes, record.event_name, record.body, record.span_id)
+        if found is None:
+            continue
+        dialects.add(found[0])
+        here = told[(record.trace_id, record.span_id)]
+        match found[1]:
+            case ForeignResult() as result:
+                foreign.append(result)
+            case ModelCall() as call:
+                here.calls.append(call)
+                here.record = here.record or record
+            case MessageEvent(direction=direction, message=message):
+                (here.inputs if direction == "input" else here.outputs).append(message)
+                here.record = here.record or record
+    depths = _depths(spans)
+    items: list[ReadSpan] = []
+    unclaimed = 0
+    for span in spans:
+        claimed = read_span(span.attributes, span.scope.name)
+        reading: Reading | None = None
+        if claimed is not None:
+            dialects.add(claimed[0])
+            reading = claimed[1]
+        ours = evidence.present(span)
+        if ours and any(event.name.startswith("spanproof.") for event in span.events):
+            dialects.add("spanproof")
+        unclaimed += claimed is None and not ours
+        if isinstance(reading, ModelCall):
+            from_logs = told.pop((span.trace_id, span.span_id), _Told()).call()
+            reading = reading if from_logs is None else _merged(reading, from_logs)
+        items.append(ReadSpan(span=span, reading=reading, depth=depths[(span.trace_id, span.span_id)]))
+    for here in told.values():
+        alone = here.call()
+        if alone is not None and here.record is not None:
+            items.append(ReadSpan(span=_pseudo_span(here.record), reading=alone, depth=0))
+    items.sort(key=lambda item: item.order)
+    found_evidence = sorted(
+        (item for span in spans for item in evidence.of_span(span)), key=lambda item: (item.time, item.span_id)
+    )
+    return ReadTrial(
+        spans=tuple(items),
+        dialects=tuple(sorted(dialects)),
+        foreign=tuple(foreign),
+        unclaimed=unclaimed,
+        evidence=tuple(found_evidence),
+        by_id={(item.span.trace_id, item.span.span_id): item for item in items},
+    )

@@ -1,0 +1,337 @@
+"""A trial put together from its spans and log records. The same records give the same trial, in whatever order."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from spanproof_collector.dialects import evidence
+from spanproof_collector.model.readings import (
+    Absent,
+    AgentRun,
+    CallPart,
+    ContentState,
+    Message,
+    ModelCall,
+    Recorded,
+    Retrieval,
+    Text,
+    ToolDefinition,
+    ToolRun,
+    Usage,
+)
+from spanproof_collector.model.spans import Span
+from spanproof_collector.model.trials import (
+    Completeness,
+    Cost,
+    EndState,
+    Progress,
+    Quality,
+    Receipt,
+    Refusal,
+    Status,
+    Step,
+    StepKind,
+    ToolCall,
+    Trial,
+    Wait,
+)
+from spanproof_collector.model.values import Json
+from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
+from spanproof_collector.trials.claims import read_claim
+from spanproof_collector.trials.effects import effect_of, infer_class, outcome_of_run, receipts_of
+from spanproof_collector.trials.grouping import TrialRecords
+from spanproof_collector.trials.tool_calls import JoinedCall, join
+from spanproof_instrumentation import semconv
+
+
+def _json(value: Recorded) -> Json:
+    return None if isinstance(value, Absent) else value
+
+
+def _answer_of(messages: Sequence[Message] | None) -> str | None:
+    """The words of an output that asks for no tool."""
+    if not messages or any(isinstance(part, CallPart) for message in messages for part in message.parts):
+        return None
+    words = [part.content for message in messages for part in message.parts if isinstance(part, Text) and part.content]
+    return "\n".join(words) or None
+
+
+def _outer_agents(trial: ReadTrial) -> list[tuple[ReadSpan, AgentRun]]:
+    """Runs of agents that no other run encloses."""
+    return [
+        (item, run)
+        for item, run in trial.agents()
+        if not any(isinstance(outer.reading, AgentRun) for outer in trial.ancestors(item))
+    ]
+
+
+def _final_answer(trial: ReadTrial) -> tuple[str | None, str | None]:
+    """The last words: of the last inference, or of the outermost run that ended after it."""
+    models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+    last = models[-1] if models else None
+    for item, run in sorted(_outer_agents(trial), key=lambda pair: (pair[0].span.end, pair[0].order), reverse=True):
+        if last is not None and item.span.end < last[0].span.end:
+            break
+        answer = _answer_of(run.output)
+        if answer is not None:
+            return answer, item.span.span_id
+    if last is not None:
+        return _answer_of(last[1].output), last[0].span.span_id
+    return None, None
+
+
+def _failing(trial: ReadTrial) -> ReadSpan | None:
+    """The span whose failure ended the run: a root's status alone does not tell it."""
+    models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+    agents = sorted(trial.agents(), key=lambda pair: (pair[0].span.end, -pair[0].depth, pair[0].order))
+    outer = _outer_agents(trial)
+    if outer:
+        item, _ = max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))
+        if item.failed:
+            return item
+        inside = [pair for pair in agents if item in trial.ancestors(pair[0])]
+        if inside and inside[-1][0].failed:
+            return inside[-1][0]
+    if models and models[-1][0].failed:
+        return models[-1][0]
+    return None
+
+
+def _status(
+    trial: ReadTrial, calls: Sequence[JoinedCall], *, root_missing: bool, termination: str | None, answer: str | None
+) -> tuple[Status, str | None, str | None]:
+    """Return status, reason and the span that shows it."""
+    failing = _failing(trial)
+    if termination not in (None, "completed"):
+        return "aborted", termination, None
+    waits = [item for item in trial.evidence if isinstance(item, Wait)]
+    if waits and not any(
+        item.span.start > waits[-1].time for item in trial.spans if isinstance(item.reading, ModelCall | ToolRun)
+    ):
+        return "waiting", waits[-1].decision, waits[-1].span_id
+    if failing is not None:
+        kind = failing.span.attributes.get(semconv.ERROR_TYPE)
+        return "error", kind if isinstance(kind, str) else failing.span.status_message or None, failing.span.span_id
+    if root_missing:
+        return "incomplete", "root_missing", None
+    if not trial.agents():
+        models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+        if models and answer is None:
+            last = models[-1][1]
+            asks = last.output is not None and any(isinstance(p, CallPart) for m in last.output for p in m.parts)
+            if asks or any("tool" in reason for reason in last.finish_reasons):
+                return "incomplete", "ended_on_tool_call", models[-1][0].span.span_id
+    return "complete", None, None
+
+
+def _roots_missing(spans: Sequence[Span], whole_traces: dict[str, Sequence[Span]]) -> bool:
+    """True where a trace of the trial has spans and none that has no parent: its root never ended, or was lost."""
+    return any(all(span.parent_span_id for span in whole_traces[trace_id]) for trace_id in {s.trace_id for s in spans})
+
+
+def _content(trial: ReadTrial, calls: Sequence[JoinedCall]) -> ContentState:
+    have = lack = 0
+    for item, call in trial.models():
+        heard = call.input is not None, call.output is not None or item.failed
+        have += any(heard)
+        lack += not all(heard) or bool(call.truncated_values)
+    for joined in calls:
+        known = not isinstance(joined.arguments, Absent)
+        have += known
+        lack += not known
+    have += sum(run.output is not None for _, run in trial.agents())
+    if not have:
+        return "not_captured"
+    return "partial" if lack else "captured"
+
+
+def _usage(trial: ReadTrial) -> Usage:
+    """Sum over inferences; an agent span repeats their sum and is left out."""
+    totals: dict[str, int | None] = dict.fromkeys(Usage.__slots__)
+    for _, call in trial.models():
+        for name in totals:
+            value: int | None = getattr(call.usage, name)
+            if value is not None:
+                totals[name] = (totals[name] or 0) + value
+    return Usage(**totals)
+
+
+def _cost(trial: ReadTrial) -> Cost:
+    billed = [amount for item in trial.spans if (amount := evidence.cost(item.span.attributes)) is not None]
+    if not billed:
+        return Cost(usd=None, covered=False, reason="no_billed_cost")
+    unbilled = [
+        item
+        for item, _ in trial.models()
+        if evidence.cost(item.span.attributes) is None
+        and not any(evidence.cost(outer.span.attributes) is not None for outer in trial.ancestors(item))
+    ]
+    if unbilled:
+        return Cost(usd=sum(billed, Decimal(0)), covered=False, reason=f"{len(unbilled)} model calls without a bill")
+    return Cost(usd=sum(billed, Decimal(0)), covered=True, reason=None)
+
+
+def _steps(trial: ReadTrial) -> tuple[Step, ...]:
+    waits = {item.span_id for item in trial.evidence if isinstance(item, Wait)}
+    steps = []
+    for item in trial.spans:
+        kind: StepKind
+        match item.reading:
+            case ModelCall():
+                kind = "model_call"
+            case ToolRun() as run:
+                kind = "handoff" if infer_class(run.name) == "handoff" else "tool_call"
+            case AgentRun():
+                kind = "agent_call"
+            case Retrieval():
+                kind = "retrieval"
+            case _ if item.span.span_id in waits:
+                kind = "wait"
+            case _:
+                kind = "other"
+        steps.append(
+            Step(
+                kind=kind,
+                trace_id=item.span.trace_id,
+                span_id=item.span.span_id,
+                name=item.span.name,
+                started_at=item.span.start,
+                ended_at=item.span.end,
+                failed=item.failed,
+            )
+        )
+    return tuple(steps)
+
+
+def _tool_call(
+    call: JoinedCall, receipts: Sequence[Receipt], refusals: Sequence[Refusal], tools: dict[str, ToolDefinition]
+) -> ToolCall:
+    own = {item.span.span_id for item, _ in call.runs}
+    executed, why, error = outcome_of_run(call, [item for item in refusals if item.span_id in own])
+    said = [evidence.effect(item.span.attributes) for item, _ in call.runs]
+    seen = receipts_of(call, said, receipts)
+    from_span = next((run.result for item, run in reversed(call.runs) if not isinstance(run.result, Absent)), Absent())
+    on_span = any(not isinstance(run.arguments, Absent) for _, run in call.runs)
+    has_result = not isinstance(from_span, Absent)
+    spans = [item.span.span_id for item, _ in call.runs] or ([call.asked_by.span.span_id] if call.asked_by else [])
+    arguments = next(
+        (run.arguments for item, run in call.runs if not isinstance(run.arguments, Absent)), call.arguments
+    )
+    return ToolCall(
+        name=call.name,
+        call_id=call.call_id or next((run.call_id for _, run in call.runs if run.call_id), None),
+        arguments=_json(arguments),
+        arguments_source=None if isinstance(arguments, Absent) else "span" if on_span else "message",
+        result=_json(from_span if has_result else call.response),
+        result_source="span" if has_result else None if isinstance(call.response, Absent) else "message",
+        error=error,
+        executed="yes" if executed == "unknown" and seen and seen[-1].state == "verified" else executed,
+        effect=effect_of(call, executed=executed, why=why, receipts=seen, tools=tools),
+        receipts=seen,
+        span_ids=tuple(spans),
+        started_at=min((item.span.start for item, _ in call.runs), default=call.asked_at[0]),
+    )
+
+
+def _first(spans: Sequence[Span], key: str) -> str | None:
+    return next((v for s in spans if isinstance(v := s.attributes.get(key), str) and v), None)
+
+
+def _labels(spans: Sequence[Span]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for span in spans:
+        for key, value in span.pairs:
+            if key.startswith(semconv.LABEL_PREFIX) and isinstance(value, str):
+                found.setdefault(key.removeprefix(semconv.LABEL_PREFIX), value)
+    return found
+
+
+def assemble(
+    records: TrialRecords,
+    *,
+    whole_traces: dict[str, Sequence[Span]],
+    source: str,
+    path: str | None,
+    lost_values: int = 0,
+) -> Trial:
+    """Return the trial that these records tell of.
+
+    Args:
+        records: its spans and log records.
+        whole_traces: all spans of its traces by trace id, those of other trials included: whether a root is missing
+            is a question to the trace.
+        source: ``otlp`` or ``import:<format>``.
+        path: the file that was imported.
+        lost_values: values that were sent and that the store cannot give back.
+    """
+    trial = read(records.spans, records.logs)
+    spans = [item.span for item in trial.spans]
+    calls = join(trial)
+    tools = {tool.name: tool for _, call in trial.models() for tool in call.tools}
+    tools |= {tool.name: tool for _, run in trial.agents() for tool in run.tools if tool.name not in tools}
+    receipts = tuple(item for item in trial.evidence if isinstance(item, Receipt))
+    refusals = tuple(item for item in trial.evidence if isinstance(item, Refusal))
+    answer, answer_span = _final_answer(trial)
+    content = _content(trial, calls)
+    root_missing = bool(records.spans) and _roots_missing(records.spans, whole_traces)
+    status, status_reason, end_span = _status(
+        trial,
+        calls,
+        root_missing=root_missing,
+        termination=next(
+            (v for s in reversed(spans) if isinstance(v := s.attributes.get(semconv.TERMINATION_REASON), str)), None
+        ),
+        answer=answer,
+    )
+    agents = [run for _, run in _outer_agents(trial)] + [run for _, run in trial.agents()]
+    attempt = next((v for s in spans if type(v := s.attributes.get(semconv.ATTEMPT)) is int), None)
+    times = [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]
+    return Trial(
+        trial_id=records.key.value,
+        project=records.key.project,
+        session_id=records.session_id,
+        trace_ids=tuple(dict.fromkeys(s.trace_id for s in spans)) or tuple({r.trace_id: None for r in records.logs}),
+        source=source,
+        path=path,
+        dialects=trial.dialects,
+        task_id=_first(spans, semconv.TASK_ID),
+        attempt=attempt,
+        variant=_first(spans, semconv.VARIANT),
+        suite=_first(spans, semconv.SUITE),
+        labels=_labels(spans),
+        agent_name=next((run.name for run in agents if run.name), None),
+        agent_version=next((run.version for run in agents if run.version), None),
+        models=tuple(dict.fromkeys(m for _, c in trial.models() if (m := c.response_model or c.request_model))),
+        started_at=min(start for start, _ in times),
+        ended_at=max(end for _, end in times),
+        status=status,
+        status_reason=status_reason,
+        joined_by=records.joined_by,
+        steps=_steps(trial),
+        tool_calls=tuple(_tool_call(call, receipts, refusals, tools) for call in calls),
+        final_answer=answer,
+        claim=read_claim(
+            declared=[item for item in trial.evidence if isinstance(item, evidence.DeclaredClaim)],
+            status=status,
+            status_reason=status_reason,
+            answer=answer,
+            answer_span=answer_span,
+            content=content,
+            end_span=end_span,
+        ),
+        usage=_usage(trial),
+        cost=_cost(trial),
+        completeness=Completeness(
+            content=content,
+            root_missing=root_missing,
+            dropped_attributes=sum(s.dropped_attributes for s in spans),
+            truncated_values=lost_values + sum(getattr(item.reading, "truncated_values", 0) for item in trial.spans),
+            unclaimed_spans=trial.unclaimed,
+        ),
+        receipts=receipts,
+        waits=tuple(item for item in trial.evidence if isinstance(item, Wait)),
+        refusals=refusals,
+        progress=tuple(item for item in trial.evidence if isinstance(item, Progress)),
+        quality=tuple(item for item in trial.evidence if isinstance(item, Quality)),
+        end_states=tuple(item for item in trial.evidence if isinstance(item, EndState)),
+        foreign_results=trial.foreign,
+    )

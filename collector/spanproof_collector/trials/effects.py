@@ -1,0 +1,231 @@
+"""Effects: what a call may change, by whose word, and what is known of it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from spanproof_collector.dialects import evidence
+from spanproof_collector.model.readings import Absent, Recorded, ToolDefinition
+from spanproof_collector.model.trials import (
+    ClassSource,
+    Effect,
+    EffectClass,
+    EffectState,
+    Executed,
+    Receipt,
+    Refusal,
+)
+from spanproof_collector.trials.tool_calls import JoinedCall
+from spanproof_instrumentation import semconv
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# The first verb of a name decides. Words that are as often nouns (order, message) decide only where no verb follows.
+_READS: Final = _words(
+    """get list search find lookup look read fetch query show view check describe count inspect browse retrieve verify
+    validate calculate compute compare summarize think plan load peek status exists ping select grep glob ls cat head
+    tail stat diff explain estimate preview"""
+)
+_WRITES: Final = _words(
+    """create update issue send put write add insert upsert buy pay refund charge transfer cancel modify edit change
+    submit schedule reschedule reserve move rename upload publish approve reject close reopen assign invite reply
+    forward register enroll activate deactivate enable disable apply append replace save notify commit push merge
+    deploy start stop restart make subscribe unsubscribe"""
+)
+_NOUNS_TOO: Final = _words(
+    "order book place return exchange record log message email mail post set store share copy patch checkout"
+)
+_DESTRUCTIVE: Final = _words("delete remove drop purge destroy erase wipe truncate kill terminate uninstall rm")
+_HANDOFF: Final = re.compile(r"^(handoff|hand_off|delegate|escalate)(_|$)|^transfer_(back_)?to_")
+_WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+# What frameworks answer to the model when a call was not let through; it is the whole answer, not part of one.
+_REFUSED: Final = re.compile(
+    r"^\W*((the )?tool (execution|call|use)( request)? (was|has been) (not approved|denied|rejected|refused|declined)"
+    r"|(the )?user (has )?(denied|rejected|declined|refused|doesn't want)"
+    r"|permission (to use .{1,80} )?(was |has been )?denied"
+    r"|(request|call|action) (was )?(not approved|denied|rejected) by (the )?(user|human|operator|approver|policy)\W*$"
+    r")",
+    re.IGNORECASE,
+)
+_ERROR_TEXT: Final = re.compile(
+    r"^\W*((\w+\.)*\w*(error|exception|timeout)\b\W|error\b|an error occurred|traceback \(most recent|failed to\b"
+    r"|(the )?(request|operation|call|connection|api|tool)[\w ]{0,40}(timed out|failed|was cancelled|was canceled)\b"
+    r"|timed out|timeout\b)",
+    re.IGNORECASE,
+)
+_VALIDATION: Final = re.compile(
+    r"validation|invalid.?(argument|param|input|tool)|schema|-32602|unknown.?tool|tool.?not.?found", re.IGNORECASE
+)
+
+
+def infer_class(name: str) -> EffectClass:
+    """Return the effect class that a tool's name suggests; ``unclassified`` where it suggests none."""
+    plain = name.strip()
+    if _HANDOFF.search(plain.lower()):
+        return "handoff"
+    # a server's or namespace's prefix is not the verb: mcp__shop__refund, shop.refund
+    plain = re.split(r"__|[./:]", plain)[-1] or plain
+    otherwise: EffectClass = "unclassified"
+    for word in (match.group().lower() for match in _WORDS.finditer(plain)):
+        if word in _DESTRUCTIVE:
+            return "destructive"
+        if word in _WRITES:
+            return "write"
+        if word in _READS:
+            return "read"
+        if word in _NOUNS_TOO:
+            otherwise = "write"
+    return otherwise
+
+
+def _class_of(
+    name: str, declared: Sequence[evidence.DeclaredEffect], tools: Mapping[str, ToolDefinition]
+) -> tuple[EffectClass, ClassSource | None]:
+    for said in declared:
+        if said.effect_class is not None:
+            return said.effect_class, "declared"
+    tool = tools.get(name)
+    if tool is not None and (tool.read_only_hint is not None or tool.destructive_hint is not None):
+        if tool.read_only_hint:
+            return "read", "mcp"
+        return ("destructive" if tool.destructive_hint else "write"), "mcp"
+    inferred = infer_class(name)
+    return inferred, None if inferred == "unclassified" else "inferred"
+
+
+def _text(value: Recorded) -> str:
+    """The words of a payload: a string, or what an error object says."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        for key in ("error", "message", "detail"):
+            said = value.get(key)
+            if isinstance(said, str) and (key == "error" or len(value) == 1):
+                return f"error: {said}"
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return _text(value[0].get("text"))
+    return ""
+
+
+def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Executed, str, str | None]:
+    """Return whether a call ran, why we think so, and its error.
+
+    The reasons: ``refused``, ``result``, ``validation``, ``error``, ``error_text``, ``no_result``, ``not_recorded``.
+    A tool span alone proves nothing: calls that pause for approval or are denied leave one too.
+    """
+    answer = "" if isinstance(call.response, Absent) else _text(call.response)
+    own = [(item, run) for item, run in call.runs if run.mcp_side is None] or call.runs
+    last = own[-1] if own else None
+    failed = [item for item, _ in call.runs if item.failed]
+    results = [run.result for item, run in call.runs if not item.failed and not isinstance(run.result, Absent)]
+    if refusals:
+        return "no", "refused", refusals[-1].reason
+    if not results and _REFUSED.search(answer):
+        return "no", "refused", answer
+    if (last is not None and last[0].failed) or (failed and not results):
+        item = last[0] if last is not None and last[0].failed else failed[-1]
+        error_type = item.span.attributes.get(semconv.ERROR_TYPE)
+        kind = error_type if isinstance(error_type, str) else ""
+        said = item.span.status_message or kind or "error"
+        if _VALIDATION.search(f"{kind} {said}"):
+            return "no", "validation", said
+        return "unknown", "error", said
+    if results:
+        said = _text(results[-1])
+        if _ERROR_TEXT.search(said):
+            return "unknown", "error_text", said
+        return "yes", "result", None
+    if not isinstance(call.response, Absent):
+        if call.response_is_error or _ERROR_TEXT.search(answer):
+            return "unknown", "error_text", answer or canonical_error(call.response)
+        return "yes", "result", None
+    return "unknown", "not_recorded" if isinstance(call.arguments, Absent) else "no_result", None
+
+
+def canonical_error(value: Recorded) -> str:
+    """Return some text for an error that is no text."""
+    return "error" if isinstance(value, Absent) or value is None else str(value)
+
+
+def _concerns(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool:
+    """True when a receipt names this effect: nothing that both name differs, and both name the destination or more."""
+    for effect in said:
+        pairs = [
+            (receipt.destination, effect.destination),
+            (receipt.resource, effect.resource),
+            (receipt.operation, effect.operation),
+            (receipt.idempotency_key, effect.idempotency_key),
+        ]
+        both = [(mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
+        if len(both) >= 2 and all(mine == theirs for mine, theirs in both):
+            return True
+    return False
+
+
+def _named(receipt: Receipt) -> bool:
+    return receipt.destination is not None and receipt.resource is not None
+
+
+def receipts_of(
+    call: JoinedCall, said: Sequence[evidence.DeclaredEffect], receipts: Sequence[Receipt]
+) -> tuple[Receipt, ...]:
+    """Return the receipts for a call: those on its own spans, and those elsewhere that name its effect."""
+    own = {item.span.span_id for item, _ in call.runs}
+    return tuple(
+        receipt
+        for receipt in receipts
+        if (
+            receipt.span_id in own
+            and (not _named(receipt) or not any(s.destination for s in said) or _concerns(receipt, said))
+        )
+        or (receipt.span_id not in own and _concerns(receipt, said))
+    )
+
+
+def effect_of(
+    call: JoinedCall,
+    *,
+    executed: Executed,
+    why: str,
+    receipts: Sequence[Receipt],
+    tools: Mapping[str, ToolDefinition],
+) -> Effect:
+    """Return the effect of a call. The latest receipt outranks what the tool said; what nobody said stays unknown."""
+    said = [evidence.effect(item.span.attributes) for item, _ in reversed(call.runs)]
+    effect_class, source = _class_of(call.name, said, tools)
+    changed = any(
+        r.pre_state is not None and r.post_state is not None and r.pre_state != r.post_state for r in receipts
+    )
+    if changed and effect_class in ("read", "unclassified"):
+        effect_class, source = "write", "observed"
+    state, reason, resolved_by = _state(effect_class, executed, why, receipts)
+    return Effect(
+        effect_class=effect_class,
+        class_source=source,
+        state=state,
+        reason=reason,
+        destination=next((s.destination for s in said if s.destination), None),
+        resource=next((s.resource for s in said if s.resource), None),
+        operation=next((s.operation for s in said if s.operation), None),
+        idempotency_key=next((s.idempotency_key for s in said if s.idempotency_key), None),
+        resolved_by=resolved_by,
+    )
+
+
+def _state(
+    effect_class: EffectClass, executed: Executed, why: str, receipts: Sequence[Receipt]
+) -> tuple[EffectState, str, str | None]:
+    if effect_class in ("read", "handoff"):
+        return "none", effect_class, None
+    if receipts:
+        last = receipts[-1]
+        return last.state, "receipt", last.span_id
+    if executed == "no":
+        return ("refused", "refused", None) if why == "refused" else ("none", why, None)
+    if executed == "yes":
+        return "reported", "tool_reported", None
+    return "unknown", why, None

@@ -1,0 +1,196 @@
+"""Tool calls: one call once, however many spans, log records and message parts tell of it.
+
+Three things tell of a call. A model's output asks for it; later inputs repeat it and bring its result; a tool span
+shows it being run. They are joined by call id; where a span carries none, by name and equal arguments, in order.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from spanproof_collector.dialects import canonical
+from spanproof_collector.model.readings import (
+    ABSENT,
+    Absent,
+    AgentRun,
+    CallPart,
+    Message,
+    ModelCall,
+    Recorded,
+    ResponsePart,
+    ToolRun,
+)
+from spanproof_collector.trials._reading import ReadSpan, ReadTrial
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class JoinedCall:
+    """One call while its sources are brought together."""
+
+    name: str
+    call_id: str | None
+    arguments: Recorded = ABSENT
+    response: Recorded = ABSENT
+    response_is_error: bool | None = None
+    asked_by: ReadSpan | None = None
+    asked_at: tuple[int, int, str, int]
+    """Where it stands in the order of asking: start, depth and id of the span that asked, then its place there."""
+
+    runs: list[tuple[ReadSpan, ToolRun]] = field(default_factory=list)
+
+    @property
+    def signature(self) -> str | None:
+        """Name and arguments as one text; ``None`` where the arguments are not known."""
+        return None if isinstance(self.arguments, Absent) else _signature(self.name, self.arguments)
+
+    @property
+    def settled(self) -> bool:
+        """True when one of its spans ended with a result or an error."""
+        return any(item.failed or not isinstance(run.result, Absent) for item, run in self.runs)
+
+
+def _signature(name: str, arguments: Recorded) -> str:
+    return f"{name}\0{'' if isinstance(arguments, Absent) else canonical(arguments)}"
+
+
+def _fits(call: JoinedCall, name: str, arguments: Recorded) -> bool:
+    """True when name and arguments do not contradict: what was not recorded contradicts nothing."""
+    if call.name and name and call.name != name:
+        return False
+    if isinstance(arguments, Absent) or isinstance(call.arguments, Absent):
+        return True
+    return canonical(arguments) == canonical(call.arguments)
+
+
+class _Calls:
+    """The calls found so far."""
+
+    def __init__(self) -> None:
+        self.all: list[JoinedCall] = []
+        self._by_id: dict[str, list[JoinedCall]] = defaultdict(list)
+        self._by_name: dict[str, list[JoinedCall]] = defaultdict(list)
+
+    def add(self, call: JoinedCall) -> JoinedCall:
+        self.all.append(call)
+        if call.call_id:
+            self._by_id[call.call_id].append(call)
+        self._by_name[call.name].append(call)
+        return call
+
+    def candidates(self, name: str, call_id: str | None, arguments: Recorded) -> list[JoinedCall]:
+        """The calls that this may be: those with its id; without ids on one side, those with its name."""
+        if call_id and call_id in self._by_id:
+            return [call for call in self._by_id[call_id] if _fits(call, name, arguments)]
+        named = self._by_name.get(name, ())
+        return [call for call in named if (not call_id or not call.call_id) and _fits(call, name, arguments)]
+
+    def unanswered(self, call_id: str) -> JoinedCall | None:
+        """The latest call with this id that has no result yet."""
+        return next((c for c in reversed(self._by_id.get(call_id, ())) if isinstance(c.response, Absent)), None)
+
+
+def _parts(messages: Iterable[Message]) -> Iterator[CallPart | ResponsePart]:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, CallPart | ResponsePart):
+                yield part
+
+
+def _asks(calls: _Calls, item: ReadSpan, messages: Iterable[Message]) -> None:
+    for place, part in enumerate(_parts(messages)):
+        if isinstance(part, CallPart):
+            calls.add(
+                JoinedCall(
+                    name=part.name,
+                    call_id=part.call_id,
+                    arguments=part.arguments,
+                    asked_by=item,
+                    asked_at=(*item.order, place),
+                )
+            )
+
+
+def _replay(calls: _Calls, item: ReadSpan, call: ModelCall) -> None:
+    """Walk one input: the n-th telling of a call is the n-th such call known; a result goes to a call before it."""
+    told: set[int] = set()
+    open_here: list[JoinedCall] = []
+    for place, part in enumerate(_parts(call.input or ())):
+        if isinstance(part, CallPart):
+            known = next(
+                (
+                    candidate
+                    for candidate in calls.candidates(part.name, part.call_id, part.arguments)
+                    if id(candidate) not in told and candidate.asked_at[:3] <= item.order
+                ),
+                None,
+            )
+            if known is None:
+                # asked for in a call whose span is lost or was never written
+                start, depth, span_id = item.order
+                known = calls.add(
+                    JoinedCall(
+                        name=part.name,
+                        call_id=part.call_id,
+                        arguments=part.arguments,
+                        asked_by=None,
+                        asked_at=(start, depth - 1, span_id, place),
+                    )
+                )
+            elif isinstance(known.arguments, Absent):
+                known.arguments = part.arguments
+            told.add(id(known))
+            open_here.append(known)
+        else:
+            answered = _answered(calls, open_here, part.call_id)
+            if answered is not None and isinstance(answered.response, Absent):
+                answered.response = part.response
+                answered.response_is_error = part.is_error
+
+
+def _answered(calls: _Calls, open_here: list[JoinedCall], call_id: str | None) -> JoinedCall | None:
+    for index in reversed(range(len(open_here))) if call_id else range(len(open_here)):
+        if open_here[index].call_id == call_id or not call_id or not open_here[index].call_id:
+            return open_here.pop(index)
+    return calls.unanswered(call_id) if call_id else None
+
+
+def _attach(
+    trial: ReadTrial, calls: _Calls, owners: dict[tuple[str, str], JoinedCall], item: ReadSpan, run: ToolRun
+) -> None:
+    key = (item.span.trace_id, item.span.span_id)
+    for ancestor in trial.ancestors(item):
+        if isinstance(ancestor.reading, ToolRun) and ancestor.reading.name == run.name:
+            outer = owners.get((ancestor.span.trace_id, ancestor.span.span_id))
+            if outer is not None:
+                owners[key] = outer
+                outer.runs.append((item, run))
+                return
+    fitting = calls.candidates(run.name, run.call_id, run.arguments)
+    chosen = next((call for call in fitting if not call.runs), None)
+    if chosen is None:
+        # a run that paused for a decision shows the call again when it goes on
+        chosen = next((call for call in fitting if not call.settled and call.signature is not None), None)
+    if chosen is None:
+        chosen = calls.add(JoinedCall(name=run.name, call_id=run.call_id, asked_at=(*item.order, 0)))
+    if isinstance(chosen.arguments, Absent):
+        chosen.arguments = run.arguments
+    owners[key] = chosen
+    chosen.runs.append((item, run))
+
+
+def join(trial: ReadTrial) -> list[JoinedCall]:
+    """Return the calls of a trial in the order in which they were asked for."""
+    calls = _Calls()
+    models = trial.models()
+    for item, call in models:
+        _asks(calls, item, call.output or ())
+    if not models:
+        for item, agent in trial.agents():
+            if not any(isinstance(outer.reading, AgentRun) for outer in trial.ancestors(item)):
+                _asks(calls, item, agent.output or ())
+    for item, call in models:
+        _replay(calls, item, call)
+    owners: dict[tuple[str, str], JoinedCall] = {}
+    for item, run in sorted(trial.tools(), key=lambda pair: (pair[1].mcp_side is not None, pair[0].order)):
+        _attach(trial, calls, owners, item, run)
+    return sorted(calls.all, key=lambda call: call.asked_at)
