@@ -3,6 +3,9 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import msgspec
 
 from spanproof_collector.model.readings import (
     Absent,
@@ -16,20 +19,31 @@ from spanproof_collector.model.readings import (
 )
 from spanproof_collector.model.values import Json
 
+_sorted: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+def _canonical_bytes(value: Json) -> bytes:
+    try:
+        return _sorted(value)
+    except (UnicodeEncodeError, OverflowError):  # half a character; a number past 64 bits
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-8", "surrogatepass")
+
 
 def canonical(value: Json) -> str:
     """Return one text for equal JSON values: sorted keys, no blanks."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _canonical_bytes(value).decode("utf-8", "surrogatepass")
 
 
 def digest64(value: Json) -> int:
     """Return 64 bits of the SHA-256 of the canonical text; 0 is kept for "not recorded"."""
-    number = int.from_bytes(hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).digest()[:8], "little")
+    number = int.from_bytes(hashlib.sha256(_canonical_bytes(value)).digest()[:8], "little")
     return number or 1
 
 
 def _signature(name: str, arguments: Json) -> str:
-    return hashlib.sha256(f"{name}\0{canonical(arguments)}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    text = name.encode("utf-8", "surrogatepass") + b"\0" + _canonical_bytes(arguments)
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def _told(message: Message) -> Json:
@@ -49,30 +63,66 @@ def _told(message: Message) -> Json:
     return told
 
 
-def _prefixes(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    history = hashlib.sha256()
-    for message in messages:
-        history.update(canonical(_told(message)).encode("utf-8", "surrogatepass") + b"\n")
-        yield message, history.hexdigest()[:24]
+class _Call(NamedTuple):
+    call_id: str
+    signature: str
+    """Empty where the arguments were not recorded."""
 
 
-def _of_calls(messages: Iterable[Message], word: str) -> Iterator[str]:
+class _Answer(NamedTuple):
+    call_id: str
+
+
+class _Facts(NamedTuple):
+    """What of a message the keys are made of."""
+
+    message: Message
+    told: bytes
+    calls: tuple[_Call | _Answer, ...]
+
+
+# A history is sent again with every model call, and the dialects give one object for equal text: its facts are found
+# once. The entry holds the message, so that its id stays its own.
+_facts_by_id: dict[int, _Facts] = {}
+_REMEMBERED: Final = 8192
+
+
+def _facts(message: Message) -> _Facts:
+    facts = _facts_by_id.get(id(message))
+    if facts is not None:
+        return facts
+    calls: list[_Call | _Answer] = []
+    for part in message.parts:
+        if isinstance(part, CallPart) and part.call_id:
+            arguments = part.arguments
+            signature = "" if isinstance(arguments, Absent) else _signature(part.name, arguments)
+            calls.append(_Call(part.call_id, signature))
+        elif isinstance(part, ResponsePart) and part.call_id:
+            calls.append(_Answer(part.call_id))
+    facts = _Facts(message, _canonical_bytes(_told(message)) + b"\n", tuple(calls))
+    if len(_facts_by_id) >= _REMEMBERED:
+        _facts_by_id.clear()
+    _facts_by_id[id(message)] = facts
+    return facts
+
+
+def _of_calls(messages: Iterable[_Facts], word: str) -> Iterator[str]:
     known: set[str] = set()
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, CallPart) and part.call_id:
-                known.add(part.call_id)
-                if not isinstance(part.arguments, Absent):
-                    yield f"{word}:{part.call_id}:{_signature(part.name, part.arguments)}"
+    for facts in messages:
+        for call in facts.calls:
+            if isinstance(call, _Call):
+                known.add(call.call_id)
+                if call.signature:
+                    yield f"{word}:{call.call_id}:{call.signature}"
                 if word == "asked":
-                    yield f"asked:{part.call_id}"
-            elif isinstance(part, ResponsePart) and part.call_id and part.call_id not in known:
-                yield f"answered:{part.call_id}"
+                    yield f"asked:{call.call_id}"
+            elif call.call_id not in known:
+                yield f"answered:{call.call_id}"
 
 
 def of_message(message: Message, *, output: bool) -> set[str]:
     """Return the keys of one message that stands alone."""
-    return set(_of_calls((message,), "asked" if output else "holds"))
+    return set(_of_calls((_facts(message),), "asked" if output else "holds"))
 
 
 def of_messages(call: ModelCall) -> set[str]:
@@ -83,14 +133,16 @@ def of_messages(call: ModelCall) -> set[str]:
     was sent); ``ends:<hash>`` for its whole conversation; ``extends:<hash>`` for every earlier point of it at which a
     model had spoken.
     """
-    inputs, outputs = call.input or (), call.output or ()
+    inputs, outputs = list(map(_facts, call.input or ())), list(map(_facts, call.output or ()))
     keys = set(_of_calls(inputs, "holds")) | set(_of_calls(outputs, "asked"))
     asked_by_user, last = False, ""
-    for message, history in _prefixes((*inputs, *outputs)):
+    history = hashlib.sha256()
+    for message, told, _ in (*inputs, *outputs):
+        history.update(told)
         asked_by_user = asked_by_user or message.role == "user"
         if message.role == "assistant" and asked_by_user:
-            keys.add(f"extends:{history}")
-            last = history
+            last = history.hexdigest()[:24]
+            keys.add(f"extends:{last}")
     if outputs and last:
         keys.discard(f"extends:{last}")
         keys.add(f"ends:{last}")

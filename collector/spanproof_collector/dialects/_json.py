@@ -29,7 +29,7 @@ def to_json(value: "Value | Json") -> Json:
             return value
 
 
-def decode(text: str) -> Json:
+def decode(text: str | bytes) -> Json:
     """Return what a JSON text holds.
 
     Raises:

@@ -1,9 +1,12 @@
 """The GenAI message schema: [{role, parts: [{type, ...}]}], as a JSON string or as structure."""
 
 from collections.abc import Iterator
-from typing import get_args
+from functools import lru_cache
+from typing import Final, get_args
 
-from spanproof_collector.dialects._json import loose, structure
+import msgspec
+
+from spanproof_collector.dialects._json import decode, loose, structure
 from spanproof_collector.model.readings import (
     ABSENT,
     CallPart,
@@ -18,6 +21,9 @@ from spanproof_collector.model.readings import (
 from spanproof_collector.model.values import Json, Value
 
 _ROLES = frozenset(get_args(Role))
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_LONG: Final = 16_384
+"""Texts past this are read anew each time, which bounds what is remembered."""
 
 
 def _optional(item: dict[str, Json], key: str) -> str | None:
@@ -68,12 +74,28 @@ def _message(item: Json) -> Iterator[Message]:
     yield Message(role=role(item.get("role")), parts=read, finish_reason=_optional(item, "finish_reason"))
 
 
+@lru_cache(maxsize=4096)
+def _remembered(text: bytes) -> tuple[Message, ...]:
+    return tuple(_message(decode(text)))
+
+
 def messages(value: Value) -> tuple[Message, ...]:
-    """Return the messages under an attribute.
+    """Return the messages under an attribute; for equal texts the same objects, since histories are sent again.
 
     Raises:
         BrokenError: a JSON string that was cut.
     """
+    if isinstance(value, str):
+        try:
+            texts = list(map(bytes, _elements(value)))
+        except (msgspec.MsgspecError, RecursionError):
+            texts = []  # one message alone, or broken
+        if texts:
+            return tuple(
+                message
+                for text in texts
+                for message in (_remembered(text) if len(text) < _LONG else _message(decode(text)))
+            )
     items = structure(value)
     return tuple(message for item in (items if isinstance(items, list) else [items]) for message in _message(item))
 
