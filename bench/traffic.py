@@ -1,4 +1,4 @@
-"""Makes Export requests as agents send them: half model calls with growing histories, half tool calls, 3.2 KB a span."""
+"""Makes Export requests as agents send them: model calls with growing histories and tool calls, 3.2 KB a span."""
 
 import json
 import random
@@ -10,10 +10,12 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 _TURNS: Final = 8
 _START: Final = 1_760_000_000_000_000_000
-_WORDS: Final = (
-    "order refund customer ticket status shipped delay apologise invoice amount currency policy window return damaged "
-    "warehouse carrier tracking confirm email account address payment card issued pending approved denied escalate"
-).split()
+_WORDS: Final = tuple(
+    (
+        "order refund customer ticket status shipped delay apologise invoice amount currency policy window return "
+        "damaged warehouse carrier tracking confirm email account address payment card issued pending approved denied escalate"
+    ).split(" ")
+)
 
 
 def requests(spans: int, per_request: int, seed: int = 1) -> list[bytes]:
@@ -42,7 +44,7 @@ def _request(spans: list[trace_pb2.Span]) -> bytes:
 def _trial(source: random.Random) -> list[trace_pb2.Span]:
     trace_id = source.randbytes(16)
     root = source.randbytes(8)
-    labels = {
+    labels: dict[str, str | int] = {
         "gen_ai.conversation.id": trace_id.hex(),
         "spanproof.trial.id": f"trial-{trace_id.hex()[:12]}",
         "spanproof.task.id": f"refund-{source.randrange(50)}",
@@ -57,7 +59,7 @@ def _trial(source: random.Random) -> list[trace_pb2.Span]:
     for turn in range(_TURNS):
         call_id = f"call_{source.randbytes(12).hex()}"
         arguments = {"order_id": f"ORD-{source.randrange(10**6)}", "note": _text(source, 60)}
-        answer = {
+        answer: dict[str, object] = {
             "role": "assistant",
             "parts": [
                 {"type": "text", "content": _text(source, 120)},
@@ -66,7 +68,10 @@ def _trial(source: random.Random) -> list[trace_pb2.Span]:
             "finish_reason": "tool_call",
         }
         spans.append(_model_call(source, trace_id, root, at, labels, history, answer, turn))
-        result = {"status": "ok", "order": {"id": arguments["order_id"], "lines": _text(source, 260)}}
+        result: dict[str, object] = {
+            "status": "ok",
+            "order": {"id": arguments["order_id"], "lines": _text(source, 260)},
+        }
         spans.append(_tool_call(source, trace_id, root, at + 2 * 10**9, labels, call_id, arguments, result))
         history = [
             *history,

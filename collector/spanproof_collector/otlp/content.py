@@ -1,7 +1,7 @@
 """Puts long texts out of line: content rows by hash, each sent once per trace."""
 
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -11,6 +11,7 @@ _MAYBE_LONG: Final = OUT_OF_LINE // 4
 """A text of fewer characters has fewer than OUT_OF_LINE bytes in UTF-8."""
 
 _SENT: Final = 200_000
+_SEPARATORS: Final = ((b", ", SPACED), (b",", LIST))
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 Key = tuple[str, str, str]
@@ -41,11 +42,27 @@ class Sent:
         self._young.update(keys)
 
 
+class _List(NamedTuple):
+    """A list that was placed: its text without the closing bracket, how it is joined, and what the row holds."""
+
+    stem: bytes
+    separator: bytes
+    place: int
+    hashes: str
+    length: int
+
+
+_NOTHING: Final = _List(b"[", b"", LIST, "", 0)
+_FIRST_WORDS: Final = 48
+"""By so many bytes two lists of one trace are told apart: a history from what was answered or offered."""
+
+
 class Placer:
     """Decides for each text of one batch where it lies, and collects the content rows that are not there yet."""
 
     def __init__(self, sent: Sent) -> None:
         self._sent = sent
+        self._lists: dict[tuple[str, bytes], _List] = {}
         self.rows: dict[Key, bytes] = {}
 
     def place(self, project: str, trace_id: str, kind: int, text: str) -> tuple[int, str]:
@@ -56,16 +73,37 @@ class Placer:
         if len(body) < OUT_OF_LINE:
             return kind, text
         if text[0] == "[":
-            try:
-                elements = _elements(body)
-            except (msgspec.MsgspecError, RecursionError):
-                elements = []
-            if elements and len(body) >= LIST_ELEMENT * len(elements):
-                for separator, place in ((b", ", SPACED), (b",", LIST)):
-                    if b"[" + separator.join(elements) + b"]" == body:
-                        refer = self._refer
-                        return kind | place, " ".join([refer(project, trace_id, element) for element in elements])
+            found = self._place_list(project, trace_id, body)
+            if found is not None:
+                return kind | found.place, found.hashes
         return kind | WHOLE, self._refer(project, trace_id, body)
+
+    def _place_list(self, project: str, trace_id: str, body: bytes) -> _List | None:
+        # A model call repeats the history of the one before: only what was added is split and hashed.
+        key = (trace_id, body[:_FIRST_WORDS])
+        before = self._lists.get(key, _NOTHING)
+        if body[:-1] == before.stem:
+            return before
+        if not body.startswith(before.stem + before.separator):
+            before = _NOTHING
+        rest = b"[" + body[len(before.stem) + len(before.separator) :]
+        try:
+            elements = _elements(rest)
+        except (msgspec.MsgspecError, RecursionError):
+            return None
+        length = before.length + len(elements)
+        if not elements or len(body) < LIST_ELEMENT * length:
+            return None
+        separators = _SEPARATORS if before is _NOTHING else ((before.separator, before.place),)
+        for separator, place in separators:
+            if b"[" + separator.join(elements) + b"]" == rest:
+                hashes = [self._refer(project, trace_id, element) for element in elements]
+                if before is not _NOTHING:
+                    hashes.insert(0, before.hashes)
+                found = _List(body[:-1], separator, place, " ".join(hashes), length)
+                self._lists[key] = found
+                return found
+        return None
 
     def _refer(self, project: str, trace_id: str, body: "bytes | msgspec.Raw") -> str:
         digest = sha256(body).hexdigest()[:32]
