@@ -20,7 +20,7 @@ def _any(*patterns: str, start: str = r"\b") -> re.Pattern[str]:
 
 
 _THINKING: Final = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?(</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-_SENTENCE: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
+_CLAUSE: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+|,? (?:but|however),? ", re.IGNORECASE)
 _NOTHING: Final = frozenset({"", "null", "none", "n/a", "nil", "undefined"})
 
 # A sentence that opens like this says nothing of the task.
@@ -108,7 +108,7 @@ _DONE: Final = _any(
 
 def _sentences(answer: str) -> list[str]:
     plain = _THINKING.sub(" ", answer).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    parts = [part.strip() for part in _SENTENCE.split(plain)]
+    parts = [part.strip() for part in _CLAUSE.split(plain)]
     return [part for part in parts if part and (_GO_AHEAD.search(part) or not _COURTESY.match(part.lstrip("*-#> ")))]
 
 

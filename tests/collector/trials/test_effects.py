@@ -1,0 +1,227 @@
+"""What a call may have changed, and what is known of it."""
+
+import pytest
+
+from spanproof_collector.model.trials import EffectClass, Trial
+from spanproof_collector.model.values import Value
+from spanproof_collector.store import Store
+from spanproof_collector.trials import infer_class
+from tests.factories import agent, asked, chat, event, said, span, told, tool, traces
+from tests.storing import trial_of
+
+A = {"id": "A"}
+KEYS: dict[str, Value] = {
+    "spanproof.effect.class": "write",
+    "spanproof.effect.destination": "shop.db",
+    "spanproof.effect.resource": "refunds/O-1",
+}
+
+
+def _one(store: Store, attributes: dict[str, Value], *, error: str | None = None, **rest: object) -> Trial:
+    return trial_of(store, traces(span("run", agent(), seconds=9), span("t", attributes, parent="run", error=error)))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("lookup_order", "read"),
+        ("getUserDetails", "read"),
+        ("order_status", "read"),
+        ("email_search", "read"),
+        ("issue_refund", "write"),
+        ("sendMail", "write"),
+        ("book_flight", "write"),
+        ("mcp__shop__refund_order", "write"),
+        ("files.delete", "destructive"),
+        ("drop-table", "destructive"),
+        ("transfer_to_billing_agent", "handoff"),
+        ("transfer_funds", "write"),
+        ("bash", "unclassified"),
+        ("", "unclassified"),
+    ],
+)
+def test_a_name_suggests_a_class_or_none(name: str, expected: EffectClass) -> None:
+    assert infer_class(name) == expected
+
+
+def test_a_declared_class_outranks_hints_and_names(store: Store) -> None:
+    trial = _one(store, tool("get_refund", A, "ok", **{"spanproof.effect.class": "write"}))
+    effect = trial.tool_calls[0].effect
+    assert (effect.effect_class, effect.class_source, effect.state) == ("write", "declared", "reported")
+
+
+def test_mcp_annotations_outrank_names(store: Store) -> None:
+    definitions = '[{"name": "do_it", "annotations": {"readOnlyHint": false, "destructiveHint": true}}]'
+    trial = trial_of(
+        store,
+        traces(
+            span("chat", chat([], [asked("do_it", A, "c1")], **{"gen_ai.tool.definitions": definitions}), key="m1"),
+            span("do_it", tool("do_it", A, "ok", "c1"), parent="m1", at=2),
+        ),
+    )
+    effect = trial.tool_calls[0].effect
+    assert (effect.effect_class, effect.class_source) == ("destructive", "mcp")
+
+
+def test_a_tool_that_says_it_worked_is_reported_and_not_verified(store: Store) -> None:
+    call = _one(store, tool("pay", A, "paid")).tool_calls[0]
+    assert (call.executed, call.effect.state, call.effect.reason) == ("yes", "reported", "tool_reported")
+
+
+@pytest.mark.parametrize(
+    ("error_type", "message", "executed", "state"),
+    [
+        ("TimeoutError", "timed out", "unknown", "unknown"),
+        ("_OTHER", "details are redacted", "unknown", "unknown"),
+        ("tool_error", "", "unknown", "unknown"),
+        ("ValidationError", "1 validation error for Pay", "no", "none"),
+    ],
+)
+def test_a_failed_write_is_unknown_unless_it_never_began(
+    store: Store, error_type: str, message: str, executed: str, state: str
+) -> None:
+    call = _one(store, tool("pay", A, **{"error.type": error_type}), error=message).tool_calls[0]
+    assert (call.executed, call.effect.state) == (executed, state)
+
+
+def test_a_write_without_a_result_is_unknown(store: Store) -> None:
+    call = _one(store, tool("pay", A)).tool_calls[0]
+    assert (call.executed, call.effect.state, call.effect.reason) == ("unknown", "unknown", "no_result")
+
+
+def test_a_write_whose_content_was_not_captured_is_unknown(store: Store) -> None:
+    call = _one(store, tool("pay")).tool_calls[0]
+    assert (call.effect.state, call.effect.reason, call.arguments_source) == ("unknown", "not_recorded", None)
+
+
+def test_a_read_has_no_effect_whatever_became_of_it(store: Store) -> None:
+    assert _one(store, tool("lookup", A), error="timed out").tool_calls[0].effect.state == "none"
+
+
+def test_an_error_told_in_the_result_of_a_message_is_unknown(store: Store) -> None:
+    ask = asked("pay", A, "c1")
+    trial = trial_of(
+        store,
+        traces(
+            span("chat", chat([said("user", "x")], [ask]), key="m1"),
+            span(
+                "chat", chat([said("user", "x"), ask, told("Error: timed out", "c1")], []), key="m2", parent="m1", at=2
+            ),
+        ),
+    )
+    assert (trial.tool_calls[0].effect.state, trial.tool_calls[0].effect.reason) == ("unknown", "error_text")
+
+
+def test_a_call_that_a_person_denied_did_not_run(store: Store) -> None:
+    ask = asked("pay", A, "c1")
+    trial = trial_of(
+        store,
+        traces(
+            span("chat", chat([said("user", "x")], [ask]), key="m1"),
+            span("pay", tool("pay", A), parent="m1", at=1),
+            span(
+                "chat",
+                chat([said("user", "x"), ask, told("Tool execution was not approved.", "c1")], []),
+                key="m2",
+                parent="m1",
+                at=2,
+            ),
+        ),
+    )
+    assert (trial.tool_calls[0].executed, trial.tool_calls[0].effect.state) == ("no", "refused")
+
+
+def test_a_result_that_speaks_of_a_denial_is_still_a_result(store: Store) -> None:
+    call = _one(store, tool("submit_claim", A, "The request was denied by the insurer, case 12 closed.")).tool_calls[0]
+    assert (call.executed, call.effect.state) == ("yes", "reported")
+
+
+def test_a_deliberate_refusal_is_no_failure(store: Store) -> None:
+    refused = event(
+        "spanproof.refusal", {"spanproof.refusal.reason": "over the limit", "spanproof.refusal.by": "policy"}
+    )
+    trial = trial_of(store, traces(span("pay", tool("pay", A), events=[refused])))
+    call = trial.tool_calls[0]
+    assert (call.executed, call.effect.state, call.error) == ("no", "refused", "over the limit")
+    assert [item.by for item in trial.refusals] == ["policy"]
+
+
+@pytest.mark.parametrize("state", ["verified", "failed"])
+def test_a_receipt_settles_the_effect_over_what_the_tool_said(store: Store, state: str) -> None:
+    receipt = event("spanproof.receipt", {"spanproof.receipt.state": state, "spanproof.receipt.observer": "sqlite"})
+    trial = trial_of(store, traces(span("pay", tool("pay", A, "paid", **KEYS), events=[receipt])))
+    call = trial.tool_calls[0]
+    assert (call.effect.state, call.effect.reason, call.effect.resolved_by) == (state, "receipt", call.span_ids[0])
+
+
+def test_a_later_reconciling_read_settles_an_unknown_effect(store: Store) -> None:
+    receipt = event(
+        "spanproof.receipt",
+        {
+            "spanproof.receipt.state": "verified",
+            "spanproof.effect.destination": "shop.db",
+            "spanproof.effect.resource": "refunds/O-1",
+        },
+        at=5,
+    )
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("pay", tool("pay", A, **KEYS), parent="run", error="timed out"),
+            span("get_refund", tool("get_refund", A, "found"), parent="run", at=5, events=[receipt]),
+        ),
+    )
+    pay, read = trial.tool_calls
+    assert (pay.effect.state, pay.effect.resolved_by) == ("verified", read.span_ids[0])
+    assert read.effect.state == "none"
+
+
+def test_a_receipt_for_another_resource_settles_nothing(store: Store) -> None:
+    receipt = event(
+        "spanproof.receipt",
+        {
+            "spanproof.receipt.state": "verified",
+            "spanproof.effect.destination": "shop.db",
+            "spanproof.effect.resource": "refunds/O-2",
+        },
+        at=5,
+    )
+    trial = trial_of(
+        store,
+        traces(
+            span("pay", tool("pay", A, **KEYS), error="timed out"),
+            span("check", {"gen_ai.operation.name": "plan"}, parent="pay", at=5, events=[receipt]),
+        ),
+    )
+    assert trial.tool_calls[0].effect.state == "unknown"
+    assert len(trial.receipts) == 1
+
+
+def test_the_latest_receipt_stands(store: Store) -> None:
+    seen = [
+        event("spanproof.receipt", {"spanproof.receipt.state": "failed"}, at=1),
+        event("spanproof.receipt", {"spanproof.receipt.state": "verified"}, at=2),
+    ]
+    trial = trial_of(store, traces(span("pay", tool("pay", A, "ok", **KEYS), events=seen[::-1])))
+    assert trial.tool_calls[0].effect.state == "verified"
+
+
+def test_a_read_that_changed_state_is_an_effect(store: Store) -> None:
+    receipt = event(
+        "spanproof.receipt",
+        {
+            "spanproof.receipt.state": "verified",
+            "spanproof.receipt.pre_state": "3 unread",
+            "spanproof.receipt.post_state": "0 unread",
+        },
+    )
+    trial = trial_of(store, traces(span("read_mail", tool("read_mail", A, "3 mails"), events=[receipt])))
+    effect = trial.tool_calls[0].effect
+    assert (effect.effect_class, effect.class_source, effect.state) == ("write", "observed", "verified")
+
+
+def test_a_receipt_without_a_state_is_no_receipt(store: Store) -> None:
+    trial = trial_of(store, traces(span("pay", tool("pay", A, "ok"), events=[event("spanproof.receipt", {})])))
+    assert trial.tool_calls[0].effect.state == "reported"
+    assert trial.receipts == ()

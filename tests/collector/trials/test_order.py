@@ -1,0 +1,155 @@
+"""The order of arrival never matters: one trial, however its spans came."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from spanproof_collector.model.filters import Filter
+from spanproof_collector.model.trials import Trial
+from spanproof_collector.store import Store
+from spanproof_collector.trials import read_trials
+from tests.factories import agent, asked, chat, event, log_record, logs, said, span, told, tool, traces
+from tests.storing import Request, put
+
+Item = Span | LogRecord
+
+_CHANGES = settings(
+    max_examples=25,
+    deadline=None,
+    # one store for all examples: each puts its spans into a project of its own
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+_projects = itertools.count()
+
+USER = said("user", "Refund O-1 and tell me")
+PAY, MAIL = asked("issue_refund", {"order": "O-1"}, "c1"), asked("send_mail", {"to": "ann"}, "c2")
+WHOLE = [USER, PAY, told("refunded", "c1"), MAIL]
+
+
+def _session() -> list[Item]:
+    """A run with a root, tools, evidence, a span of another process and content in log records only."""
+    session = {"gen_ai.conversation.id": "c-1", "spanproof.task.id": "refund"}
+    receipt = event("spanproof.receipt", {"spanproof.receipt.state": "verified"}, at=3)
+    claim = event("spanproof.claim", {"spanproof.claim.state": "success"}, at=9)
+    return [
+        span("run", agent(**session), seconds=10, events=[claim]),
+        span("chat 1", chat([USER], [PAY], **session), parent="run", at=1),
+        span("issue_refund", tool("issue_refund", {"order": "O-1"}, "refunded"), parent="run", at=2, events=[receipt]),
+        span("db", {"db.system": "sqlite"}, parent="issue_refund", at=2.1, seconds=0.2),
+        span("chat 2", chat(None, None, **session), parent="run", at=4),
+        span("send_mail", tool("send_mail", call_id="c2"), parent="run", at=6, error="timed out"),
+        span("chat 3", chat(WHOLE, [said("assistant", "Done.")]), parent="run", at=8),
+        log_record("gen_ai.client.inference.operation.details", chat(WHOLE[:3], [MAIL]), of="chat 2", at=5),
+        log_record("gen_ai.evaluation.result", {"gen_ai.evaluation.name": "tone"}, of="run", at=9),
+    ]
+
+
+def _rootless() -> list[Item]:
+    """The same run, its root never exported."""
+    return [item for item in _session() if not (isinstance(item, Span) and item.name == "run")]
+
+
+def _histories() -> list[Item]:
+    """A run whose instrumentor writes a trace for each inference, and no session."""
+    return [
+        span("chat", chat([USER], [PAY]), trace="h1", key="h1"),
+        span("chat", chat(WHOLE[:3], [MAIL]), trace="h2", key="h2", at=2),
+        span("chat", chat([*WHOLE, told("sent", "c2")], [said("assistant", "Sent.")]), trace="h3", key="h3", at=4),
+    ]
+
+
+def _labeled() -> list[Item]:
+    """One trial over two processes, each with a trace of its own, and a poorer version of one span."""
+    label = {"spanproof.trial.id": "t-1", "spanproof.variant": "v1"}
+    whole = span("pay", tool("pay", {"n": 1}, "paid", **label), trace="l2", at=2)
+    return [
+        span("run", agent(**label), trace="l1", seconds=5),
+        whole,
+        span("pay", tool("pay", **label), trace="l2", at=2),
+        span("look", tool("lookup", {"n": 1}, "found"), trace="l2", parent="pay", at=2.5),
+    ]
+
+
+RUNS = {"session": _session, "rootless": _rootless, "histories": _histories, "labeled": _labeled}
+
+
+def _requests(batches: list[list[Item]], project: str) -> list[Request]:
+    made: list[Request] = []
+    for batch in batches:
+        spans = [item for item in batch if isinstance(item, Span)]
+        records = [item for item in batch if isinstance(item, LogRecord)]
+        if spans:
+            made.append(traces(*spans))
+        if records:
+            made.append(logs(*records))
+    for request in made:
+        for group in (*getattr(request, "resource_spans", ()), *getattr(request, "resource_logs", ())):
+            attribute = group.resource.attributes.add()
+            attribute.key, attribute.value.string_value = "spanproof.project", project
+    return made
+
+
+def _arrive(store: Store, batches: list[list[Item]]) -> list[Trial]:
+    project = f"p{next(_projects)}"
+    put(store, *_requests(batches, project))
+    found = list(read_trials(store, Filter(projects=(project,))))
+    return [replace(trial, project="default") for trial in found]
+
+
+@st.composite
+def _arrivals(draw: st.DrawFn, items: list[Item]) -> list[list[Item]]:
+    """Some order, with some sent again, split over some number of requests."""
+    again = draw(st.lists(st.sampled_from(items), max_size=4))
+    order = draw(st.permutations([*items, *again]))
+    cuts = sorted(draw(st.sets(st.integers(1, len(order) - 1), max_size=len(order) - 1)))
+    return [list(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_any_order_any_batches_and_any_resends_give_the_same_trial(store: Store, run: str) -> None:
+    items = RUNS[run]()
+    (expected,) = _arrive(store, [items])
+
+    @_CHANGES
+    @given(_arrivals(items))
+    def check(batches: list[list[Item]]) -> None:
+        assert _arrive(store, batches) == [expected]
+
+    check()
+
+
+def test_what_is_read_of_the_run_is_what_was_done(store: Store) -> None:
+    (trial,) = _arrive(store, [_session()])
+    assert [(call.name, call.effect.state) for call in trial.tool_calls] == [
+        ("issue_refund", "verified"),
+        ("send_mail", "unknown"),
+    ]
+    assert (trial.claim.state, trial.claim.source, trial.final_answer) == ("success", "declared", "Done.")
+    assert trial.tool_calls[1].arguments == {"to": "ann"}
+
+
+def test_without_its_root_the_run_differs_in_what_the_root_said_and_in_nothing_else(store: Store) -> None:
+    (whole,), (rest,) = _arrive(store, [_session()]), _arrive(store, [_rootless()])
+    assert (rest.status, rest.completeness.root_missing, rest.trial_id) == ("incomplete", True, whole.trial_id)
+    assert rest.tool_calls == whole.tool_calls
+    assert [step for step in whole.steps if step.name != "run"] == list(rest.steps)
+
+
+def test_a_richer_resend_stands_whichever_comes_first(store: Store) -> None:
+    for items in (_labeled(), _labeled()[::-1]):
+        (trial,) = _arrive(store, [[item] for item in items])
+        assert [(call.name, call.result) for call in trial.tool_calls] == [("pay", "paid"), ("lookup", "found")]
+
+
+def test_a_late_child_reopens_the_trial(store: Store) -> None:
+    items = _session()
+    project = f"p{next(_projects)}"
+    put(store, *_requests([items[:2]], project))
+    assert [len(t.tool_calls) for t in read_trials(store, Filter(projects=(project,)))] == [1]
+    put(store, *_requests([items[2:]], project))
+    assert [len(t.tool_calls) for t in read_trials(store, Filter(projects=(project,)))] == [2]

@@ -1,0 +1,149 @@
+"""How a run ended, and what of its evidence is missing."""
+
+from decimal import Decimal
+
+from spanproof_collector.store import Store
+from tests.factories import T0, agent, asked, chat, event, said, span, tool, traces
+from tests.storing import trial_of
+
+OK = chat([said("user", "x")], [said("assistant", "Done.")])
+
+
+def test_a_failed_run_is_an_error_even_where_the_root_span_is_not(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("workflow", {"gen_ai.operation.name": "invoke_workflow"}, seconds=9),
+            span("run", agent(**{"error.type": "APIError"}), parent="workflow", seconds=8, error="broken"),
+        ),
+    )
+    assert (trial.status, trial.status_reason) == ("error", "APIError")
+
+
+def test_a_failed_inference_that_was_tried_again_is_no_failed_run(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("chat", chat([said("user", "x")], None), key="m1", parent="run", error="503"),
+            span("chat", OK, key="m2", parent="run", at=2),
+        ),
+    )
+    assert trial.status == "complete"
+
+
+def test_a_failed_tool_is_no_failed_run(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("pay", tool("pay"), parent="run", error="timed out"),
+            span("chat", OK, parent="run", at=2),
+        ),
+    )
+    assert trial.status == "complete"
+
+
+def test_a_trial_without_its_root_is_incomplete_and_still_read(store: Store) -> None:
+    trial = trial_of(store, traces(span("pay", tool("pay", {"id": 1}, "paid"), parent="lost")))
+    assert (trial.status, trial.status_reason, trial.completeness.root_missing) == ("incomplete", "root_missing", True)
+    assert [call.name for call in trial.tool_calls] == ["pay"]
+
+
+def test_a_run_without_agent_spans_that_ended_on_a_call_is_incomplete(store: Store) -> None:
+    trial = trial_of(store, traces(span("chat", chat([said("user", "x")], [asked("pay", {}, "c1")]))))
+    assert (trial.status, trial.status_reason) == ("incomplete", "ended_on_tool_call")
+
+
+def test_a_wait_that_nothing_follows_is_waiting(store: Store) -> None:
+    wait = event(
+        "spanproof.wait",
+        {
+            "spanproof.wait.owner": "ann",
+            "spanproof.wait.decision": "approve refund",
+            "spanproof.wait.deadline": T0 + 10**12,
+            "spanproof.wait.resumable": True,
+        },
+        at=3,
+    )
+    trial = trial_of(store, traces(span("run", agent(), seconds=4, events=[wait])))
+    assert (trial.status, trial.status_reason) == ("waiting", "approve refund")
+    assert trial.waits[0].legitimate
+    assert trial.claim.source == "termination"
+
+
+def test_a_wait_that_lacks_a_field_is_not_legitimate(store: Store) -> None:
+    wait = event("spanproof.wait", {"spanproof.wait.owner": "ann", "spanproof.wait.decision": "approve"}, at=3)
+    trial = trial_of(store, traces(span("run", agent(), seconds=4, events=[wait])))
+    assert not trial.waits[0].legitimate
+
+
+def test_a_declared_termination_is_the_status(store: Store) -> None:
+    trial = trial_of(store, traces(span("run", agent(**{"spanproof.termination.reason": "budget_exhausted"}))))
+    assert (trial.status, trial.status_reason) == ("aborted", "budget_exhausted")
+
+
+def test_usage_counts_inferences_and_not_the_sums_on_agent_spans(store: Store) -> None:
+    used = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 5}
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(**{"gen_ai.usage.input_tokens": 200}), seconds=9),
+            span("chat", OK | used, key="m1", parent="run"),
+            span("chat", OK | used, key="m2", parent="run", at=2),
+        ),
+    )
+    assert (trial.usage.input_tokens, trial.usage.output_tokens, trial.usage.cache_read_tokens) == (200, 10, None)
+
+
+def test_cost_is_the_sum_of_bills_and_a_missing_bill_is_no_zero(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("chat", OK | {"spanproof.cost.usd": "0.10"}, key="m1", parent="run"),
+            span("chat", OK, key="m2", parent="run", at=2),
+        ),
+    )
+    assert (trial.cost.usd, trial.cost.covered) == (Decimal("0.10"), False)
+
+
+def test_without_any_bill_the_cost_is_unknown(store: Store) -> None:
+    trial = trial_of(store, traces(span("chat", OK)))
+    assert (trial.cost.usd, trial.cost.covered, trial.cost.reason) == (None, False, "no_billed_cost")
+
+
+def test_a_value_that_was_cut_is_counted(store: Store) -> None:
+    cut = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": '[{"role":"assistant","par'}
+    trial = trial_of(store, traces(span("chat", cut)))
+    assert (trial.completeness.truncated_values, trial.completeness.content) == (1, "not_captured")
+
+
+def test_a_span_that_no_dialect_reads_is_kept_shown_and_counted(store: Store) -> None:
+    trial = trial_of(
+        store, traces(span("run", agent(), seconds=9), span("GET /x", {"http.method": "GET"}, parent="run"))
+    )
+    assert [(step.kind, step.name) for step in trial.steps] == [("agent_call", "run"), ("other", "GET /x")]
+    assert trial.completeness.unclaimed_spans == 1
+
+
+def test_a_trial_that_no_dialect_reads_is_not_understood(store: Store) -> None:
+    assert not trial_of(store, traces(span("GET /x", {"http.method": "GET"}))).understood
+
+
+def test_an_end_state_is_kept_with_the_word_of_its_digest(store: Store) -> None:
+    state = event(
+        "spanproof.end_state",
+        {
+            "spanproof.end_state.phase": "after",
+            "spanproof.end_state.state": "{}",
+            "spanproof.end_state.digest": "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        },
+    )
+    forged = event(
+        "spanproof.end_state",
+        {"spanproof.end_state.phase": "after", "spanproof.end_state.state": "{ }", "spanproof.end_state.digest": "44"},
+        at=1,
+    )
+    trial = trial_of(store, traces(span("run", agent(), events=[state, forged])))
+    assert [item.digest_matches for item in trial.end_states] == [True, False]
