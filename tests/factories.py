@@ -11,8 +11,6 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeL
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
-from spanproof_collector.model.values import Value
-
 SECOND = 1_000_000_000
 T0 = 1_760_000_000 * SECOND
 """Tests begin on 2025-10-09; nothing depends on the day."""
@@ -28,7 +26,7 @@ def span_id(name: str) -> bytes:
     return hashlib.sha256(f"span {name}".encode()).digest()[:8]
 
 
-def any_value(value: Value) -> AnyValue:
+def any_value(value: object) -> AnyValue:
     """Return an AnyValue that holds a value; ``None`` is the empty one."""
     match value:
         case None:
@@ -47,21 +45,23 @@ def any_value(value: Value) -> AnyValue:
             return AnyValue(array_value=ArrayValue(values=[any_value(item) for item in value]))
         case dict():
             return AnyValue(kvlist_value=KeyValueList(values=key_values(value)))
+        case _:
+            raise TypeError(f"an AnyValue holds no {type(value).__name__}")
 
 
-def key_values(attributes: Mapping[str, Value]) -> list[KeyValue]:
+def key_values(attributes: Mapping[str, object]) -> list[KeyValue]:
     """Return attributes as OTLP writes them."""
     return [KeyValue(key=key, value=any_value(value)) for key, value in attributes.items()]
 
 
-def event(name: str, attributes: Mapping[str, Value] | None = None, *, at: float = 0) -> Span.Event:
+def event(name: str, attributes: Mapping[str, object] | None = None, *, at: float = 0) -> Span.Event:
     """Return a span event, ``at`` seconds after T0."""
     return Span.Event(name=name, time_unix_nano=T0 + round(at * SECOND), attributes=key_values(attributes or {}))
 
 
 def span(
     name: str,
-    attributes: Mapping[str, Value] | None = None,
+    attributes: Mapping[str, object] | None = None,
     *,
     trace: str = "a",
     key: str | None = None,
@@ -88,9 +88,9 @@ def span(
 
 def log_record(
     event_name: str,
-    attributes: Mapping[str, Value] | None = None,
+    attributes: Mapping[str, object] | None = None,
     *,
-    body: Value = None,
+    body: object = None,
     trace: str | None = "a",
     of: str | None = None,
     at: float = 0,
@@ -107,7 +107,7 @@ def log_record(
 
 
 def traces(
-    *spans: Span, scope: str = "test.agent", resource: Mapping[str, Value] | None = None
+    *spans: Span, scope: str = "test.agent", resource: Mapping[str, object] | None = None
 ) -> ExportTraceServiceRequest:
     """Return one Export request with these spans."""
     return ExportTraceServiceRequest(
@@ -135,26 +135,26 @@ def logs(*records: LogRecord, scope: str = "test.agent") -> ExportLogsServiceReq
 # --- messages of the GenAI conventions ----------------------------------------------------------------------------
 
 
-def said(role: str, content: str) -> Value:
+def said(role: str, content: str) -> object:
     """Return a message of words."""
     return {"role": role, "parts": [{"type": "text", "content": content}]}
 
 
-def asked(name: str, arguments: Value, call_id: str | None = None) -> Value:
+def asked(name: str, arguments: object, call_id: str | None = None) -> object:
     """Return a model's message that asks for one tool."""
-    part: dict[str, Value] = {"type": "tool_call", "name": name, "arguments": arguments}
+    part: dict[str, object] = {"type": "tool_call", "name": name, "arguments": arguments}
     return {"role": "assistant", "parts": [part | ({"id": call_id} if call_id else {})]}
 
 
-def told(response: Value, call_id: str | None = None) -> Value:
+def told(response: object, call_id: str | None = None) -> object:
     """Return a message that brings a tool's result."""
-    part: dict[str, Value] = {"type": "tool_call_response", "response": response}
+    part: dict[str, object] = {"type": "tool_call_response", "response": response}
     return {"role": "tool", "parts": [part | ({"id": call_id} if call_id else {})]}
 
 
-def chat(inputs: Iterable[Value] | None, outputs: Iterable[Value] | None, **attributes: Value) -> dict[str, Value]:
+def chat(inputs: Iterable[object] | None, outputs: Iterable[object] | None, **attributes: object) -> dict[str, object]:
     """Return the attributes of an inference, its messages as JSON strings."""
-    found: dict[str, Value] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "test-model"}
+    found: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "test-model"}
     if inputs is not None:
         found["gen_ai.input.messages"] = json.dumps(list(inputs))
     if outputs is not None:
@@ -163,10 +163,10 @@ def chat(inputs: Iterable[Value] | None, outputs: Iterable[Value] | None, **attr
 
 
 def tool(
-    name: str, arguments: Value = None, result: Value = None, call_id: str | None = None, **attributes: Value
-) -> dict[str, Value]:
+    name: str, arguments: object = None, result: object = None, call_id: object = None, **attributes: object
+) -> dict[str, object]:
     """Return the attributes of a tool span; what is ``None`` was not captured."""
-    found: dict[str, Value] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    found: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
     if arguments is not None:
         found["gen_ai.tool.call.arguments"] = json.dumps(arguments)
     if result is not None:
@@ -176,6 +176,6 @@ def tool(
     return found | attributes
 
 
-def agent(name: str = "test-agent", **attributes: Value) -> dict[str, Value]:
+def agent(name: object = "test-agent", **attributes: object) -> dict[str, object]:
     """Return the attributes of an agent's run."""
     return {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, **attributes}

@@ -3,21 +3,20 @@
 import pytest
 
 from spanproof_collector.model.trials import EffectClass, Trial
-from spanproof_collector.model.values import Value
 from spanproof_collector.store import Store
 from spanproof_collector.trials import infer_class
 from tests.factories import agent, asked, chat, event, said, span, told, tool, traces
 from tests.storing import trial_of
 
 A = {"id": "A"}
-KEYS: dict[str, Value] = {
+KEYS: dict[str, object] = {
     "spanproof.effect.class": "write",
     "spanproof.effect.destination": "shop.db",
     "spanproof.effect.resource": "refunds/O-1",
 }
 
 
-def _one(store: Store, attributes: dict[str, Value], *, error: str | None = None, **rest: object) -> Trial:
+def _one(store: Store, attributes: dict[str, object], *, error: str | None = None, **rest: object) -> Trial:
     return trial_of(store, traces(span("run", agent(), seconds=9), span("t", attributes, parent="run", error=error)))
 
 

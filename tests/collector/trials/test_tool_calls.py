@@ -72,7 +72,7 @@ def test_spans_without_ids_match_by_equal_arguments_then_by_order(store: Store) 
         traces(
             span(
                 "chat",
-                chat([USER], [{"role": "assistant", "parts": [ask(A, "c1"), ask(B, "c2"), ask(A, "c3")]}]),  # type: ignore[list-item]
+                chat([USER], [{"role": "assistant", "parts": [ask(A, "c1"), ask(B, "c2"), ask(A, "c3")]}]),
                 key="m1",
             ),
             span("look", tool("look", B, "b"), key="t1", parent="m1", at=2),

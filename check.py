@@ -1,0 +1,37 @@
+"""Checks everything that must hold before a change lands: format, lint, types, import contracts, tests."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+
+STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("format", (str(BIN / "ruff"), "format", "--check", ".")),
+    ("lint", (str(BIN / "ruff"), "check", ".")),
+    ("types", (sys.executable, "-m", "mypy")),
+    ("import contracts", (str(BIN / "lint-imports"),)),
+    ("tests", (sys.executable, "-m", "pytest")),
+)
+
+
+def main() -> int:
+    """Run every step, also after one has failed; return 1 if any did.
+
+    Arguments go to pytest: ``python check.py tests/collector -k order``.
+    """
+    failed = []
+    for name, command in STEPS:
+        started = time.monotonic()
+        print(f"== {name}", flush=True)
+        arguments = sys.argv[1:] if name == "tests" else []
+        if subprocess.run([*command, *arguments], cwd=Path(__file__).parent, check=False).returncode:
+            failed.append(name)
+        print(f"== {name}: {'failed' if name in failed else 'ok'} in {time.monotonic() - started:.0f} s", flush=True)
+    print(f"failed: {', '.join(failed)}" if failed else "all ok")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
