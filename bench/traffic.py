@@ -10,11 +10,36 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 _TURNS: Final = 8
 _START: Final = 1_760_000_000_000_000_000
-_WORDS: Final = tuple(
-    (
-        "order refund customer ticket status shipped delay apologise invoice amount currency policy window return "
-        "damaged warehouse carrier tracking confirm email account address payment card issued pending approved denied escalate"
-    ).split(" ")
+_WORDS: Final = (
+    "order",
+    "refund",
+    "customer",
+    "ticket",
+    "status",
+    "shipped",
+    "delay",
+    "apologise",
+    "invoice",
+    "amount",
+    "currency",
+    "policy",
+    "window",
+    "return",
+    "damaged",
+    "warehouse",
+    "carrier",
+    "tracking",
+    "confirm",
+    "email",
+    "account",
+    "address",
+    "payment",
+    "card",
+    "issued",
+    "pending",
+    "approved",
+    "denied",
+    "escalate",
 )
 
 

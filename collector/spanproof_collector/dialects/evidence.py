@@ -174,8 +174,19 @@ def of_span(span: Span) -> Iterator[Evidence]:
             yield found
 
 
+_LABELS = (
+    semconv.PROJECT,
+    semconv.TASK_ID,
+    semconv.TRIAL_ID,
+    semconv.ATTEMPT,
+    semconv.VARIANT,
+    semconv.SUITE,
+    semconv.LABEL_PREFIX,
+)
+
+
 def present(span: Span) -> bool:
-    """True when a span carries evidence of ours: spanproof understands it, whatever else it is."""
-    return any(key.startswith("spanproof.") for key, _ in span.pairs) or any(
+    """True when a span carries evidence of ours. Labels are none: they are stamped on every span of a trial."""
+    return any(key.startswith("spanproof.") and not key.startswith(_LABELS) for key, _ in span.pairs) or any(
         event.name.startswith("spanproof.") for event in span.events
     )

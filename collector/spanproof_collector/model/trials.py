@@ -240,5 +240,5 @@ class Trial:
 
     @property
     def understood(self) -> bool:
-        """True when some dialect recognized at least one span or log record."""
-        return bool(self.dialects)
+        """True when at least one step of the agent's own was recognized: only then can a rule speak of what it did."""
+        return any(step.kind != "other" for step in self.steps)

@@ -5,12 +5,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import clickhouse_connect
 from clickhouse_connect.driver import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from spanproof_collector.errors import StoreAddressError, StoreLockedError, StoreUnreachableError
 from spanproof_collector.store.address import FolderAddress, ServerAddress, parse_address, without_password
-from spanproof_collector.store.engine import Engine
+from spanproof_collector.store.engine import DATABASE, Engine
 from spanproof_collector.store.holding import FolderLock, Serving, find_serving, holder_pid, take_lock
 from spanproof_collector.store.store import Store
 
@@ -78,13 +79,12 @@ def _own(address: str, folder: Path, lock: FolderLock) -> Store:
 
 
 def _client_of(serving: Serving) -> Callable[[], Client]:
-    server = ServerAddress(host=serving.host, port=serving.port, password=serving.token)
-    return lambda: _connect(server)
+    server = ServerAddress(host=serving.host, port=serving.port, password=serving.token, database=DATABASE)
+    # Compression between two processes of one machine costs more than it saves.
+    return lambda: _connect(server, compress=False)
 
 
-def _connect(server: ServerAddress) -> Client:
-    import clickhouse_connect
-
+def _connect(server: ServerAddress, *, compress: bool = True) -> Client:
     return clickhouse_connect.get_client(
         interface="https" if server.secure else "http",
         host=server.host,
@@ -95,7 +95,7 @@ def _connect(server: ServerAddress) -> Client:
         secure=server.secure,
         connect_timeout=10,
         send_receive_timeout=300,
-        compress=True,
+        compress=compress,
         # A session admits one statement at a time; nothing here needs one.
         autogenerate_session_id=False,
         show_clickhouse_errors="scrub",

@@ -176,7 +176,7 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
             dialects.add(claimed[0])
             reading = claimed[1]
         ours = evidence.present(span)
-        if ours and any(event.name.startswith("spanproof.") for event in span.events):
+        if ours:
             dialects.add("spanproof")
         unclaimed += claimed is None and not ours
         if isinstance(reading, ModelCall):

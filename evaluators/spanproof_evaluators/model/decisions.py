@@ -20,8 +20,8 @@ class Gate:
     """A hard gate that fails decides. One that is not hard can only keep a release from passing."""
 
     measure: str
-    what: Literal["value", "numerator", "numerator_and_unavailable"] = "value"
-    """What of the measure is compared: the ratio, the count, or the count at its worst."""
+    what: Literal["value", "numerator"] = "value"
+    """What of the measure is compared: the ratio or the count."""
 
     comparator: Literal["at_least", "at_most"]
     limit: Decimal

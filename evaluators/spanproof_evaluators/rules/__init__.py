@@ -9,7 +9,10 @@ from spanproof_evaluators.rules.repeats import Repeats
 from spanproof_evaluators.rules.required_tools import RequiredTools
 from spanproof_evaluators.rules.unknown_effect import UnknownEffect
 
-__all__ = ["RULES", "Rule", "false_success"]
+__all__ = ["RULES", "VERSION", "Rule", "false_success"]
+
+VERSION = "1"
+"""Raised when a rule comes to mean something else."""
 
 RULES: tuple[Rule, ...] = (
     ForbiddenTools(),

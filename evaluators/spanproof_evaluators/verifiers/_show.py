@@ -8,7 +8,7 @@ from spanproof_evaluators.model.canonical import Plain
 LONGEST = 300
 
 
-def shown(value: Plain | Mapping[str, Plain] | Sequence[str] | Sequence[Mapping[str, Plain]]) -> str:
+def shown(value: "Plain | Mapping[str, Plain] | Sequence[str] | Sequence[Mapping[str, Plain]]") -> str:
     """Return a value as JSON in one line of bounded length."""
     text = json.dumps(value, ensure_ascii=False, default=dict)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

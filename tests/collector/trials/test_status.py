@@ -127,6 +127,17 @@ def test_a_span_that_no_dialect_reads_is_kept_shown_and_counted(store: Store) ->
     assert trial.completeness.unclaimed_spans == 1
 
 
+def test_labels_alone_do_not_claim_a_span(store: Store) -> None:
+    trial = trial_of(store, traces(span("GET /x", {"http.method": "GET", "spanproof.trial.id": "t-1"})))
+    assert (trial.completeness.unclaimed_spans, trial.dialects) == (1, ())
+
+
+def test_evidence_without_a_step_of_the_agent_is_not_understood(store: Store) -> None:
+    state = event("spanproof.end_state", {"spanproof.end_state.phase": "after", "spanproof.end_state.state": "{}"})
+    trial = trial_of(store, traces(span("snapshot", {"spanproof.trial.id": "t-1"}, events=[state])))
+    assert (trial.dialects, trial.understood) == (("spanproof",), False)
+
+
 def test_a_trial_that_no_dialect_reads_is_not_understood(store: Store) -> None:
     assert not trial_of(store, traces(span("GET /x", {"http.method": "GET"}))).understood
 
