@@ -1,0 +1,116 @@
+"""Judging: the outcome of a trial by its task's checks over the end states that were recorded."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from spanproof_collector.model.trials import EndState as Recorded
+from spanproof_collector.model.trials import Trial
+from spanproof_evaluators.model.assessments import LeftOut
+from spanproof_evaluators.model.end_states import EndState, UnreadableEndStateError
+from spanproof_evaluators.model.outcomes import Outcome
+from spanproof_evaluators.model.results import Result
+from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.verifiers import declared, judge
+
+
+def left_out(trial: Trial) -> LeftOut | None:
+    """Return why a trial leaves the denominators: the infrastructure broke it, it waits for somebody, it was stopped.
+
+    A wait counts only with owner, decision, deadline and a resumable state, and until its deadline.
+    """
+    if trial.status_reason == "infrastructure":
+        return "infrastructure"
+    if trial.status == "waiting" and trial.waits:
+        last = max(trial.waits, key=lambda wait: wait.time)
+        if last.legitimate and last.deadline is not None and trial.ended_at <= last.deadline:
+            return "waiting"
+    if trial.status == "aborted" and trial.status_reason == "cancelled":
+        return "cancelled"
+    return None
+
+
+def outcome_of(trial: Trial, suite: Suite | None) -> Outcome:
+    """Return what the task's checks say of the recorded end state. Nothing recorded is no failure."""
+    if suite is None:
+        return Outcome.unavailable("no_verifier")
+    task = suite.task(trial.task_id)
+    if task is None:
+        return Outcome.unavailable("no_task" if trial.task_id is None else "task_not_in_suite")
+    name = f"{suite.id}/{task.id}"
+    if not task.checks:
+        return Outcome.unavailable("no_verifier")
+    reason = left_out(trial)
+    if reason in ("infrastructure", "waiting"):
+        return Outcome.unavailable(reason, verifier=name)
+    after, missing = _state(trial, "after")
+    if after is None:
+        return Outcome.unavailable(missing, verifier=name)
+    before, _ = _state(trial, "before")
+    return judge(declared(task.checks), before, after, name=name)
+
+
+def _state(trial: Trial, phase: Literal["before", "after"]) -> tuple[EndState | None, str]:
+    """Return the recorded state of a phase, or why there is none: the first one before, the last one after."""
+    recorded: Sequence[Recorded] = sorted(
+        (state for state in trial.end_states if state.phase == phase), key=lambda state: state.time
+    )
+    if not recorded:
+        return None, "end_state_not_recorded"
+    chosen = recorded[0] if phase == "before" else recorded[-1]
+    if chosen.digest_matches is False:
+        return None, "digest_mismatch"
+    try:
+        if phase == "before":
+            return EndState.parse(chosen.state), ""
+        captured = trial.final_answer is not None or trial.completeness.content == "captured"
+        return EndState.parse(chosen.state, answer=trial.final_answer, answer_recorded=captured), ""
+    except UnreadableEndStateError:
+        return None, "end_state_unreadable"
+
+
+def solved(trial: Trial, outcome: Outcome, results: Sequence[Result], hard: frozenset[str]) -> tuple[bool | None, str]:
+    """Return whether a trial is solved, and why: finished within its budget, constraints kept, outcome verified.
+
+    A conjunction of three values: one no is a no, else one unknown leaves it open (design.md, "solved").
+    """
+    reason = left_out(trial)
+    if reason:
+        return None, reason
+    conditions: list[tuple[bool | None, str]] = [_finished(trial)]
+    for result in results:
+        if result.evaluator in hard:
+            kept = {"pass": True, "fail": False}.get(result.state)
+            conditions.append((kept, f"{result.evaluator}: {result.explanation or result.reason}"))
+    verdict = {"verified": True, "failed": False}.get(outcome.state)
+    conditions.append((verdict, f"outcome {outcome.state}: {outcome.reason}"))
+    for value in (False, None):
+        found = [why for holds, why in conditions if holds is value]
+        if found:
+            return value, "; ".join(found)
+    return True, "finished within budget, outcome verified"
+
+
+def aborted(trial: Trial, results: Sequence[Result]) -> bool | None:
+    """Return whether a trial was stopped before it was done: by its own budget, or by somebody."""
+    if trial.status_reason == "infrastructure":
+        return False
+    if trial.status == "aborted" or trial.status_reason == "budget_exhausted":
+        return True
+    budgets = next((result for result in results if result.evaluator == "budgets"), None)
+    if budgets is None:
+        return False
+    return {"fail": True, "pass": False}.get(budgets.state)
+
+
+def _finished(trial: Trial) -> tuple[bool | None, str]:
+    """Return whether the trial ran to its end."""
+    told = trial.status + (f" ({trial.status_reason})" if trial.status_reason else "")
+    if trial.status_reason == "budget_exhausted":
+        return False, told
+    match trial.status:
+        case "complete":
+            return True, told
+        case "aborted" | "error":
+            return False, told
+        case "incomplete" | "waiting":
+            return None, told

@@ -1,0 +1,47 @@
+"""Measures: the trials of one variant in, numbers out, each with a denominator of its own."""
+
+from collections.abc import Callable, Mapping
+
+from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.runner.measuring._rates import Trials, task_key
+from spanproof_evaluators.runner.measuring.claims import false_success_rate, silent_failure_share
+from spanproof_evaluators.runner.measuring.costs import cost_per_run, cost_per_verified_outcome
+from spanproof_evaluators.runner.measuring.effects import constraint_violations, effect_integrity, unknown_effects
+from spanproof_evaluators.runner.measuring.evidence import (
+    effect_coverage,
+    evidence_coverage,
+    evidence_stated,
+    outcome_coverage,
+    unverified_completions,
+)
+from spanproof_evaluators.runner.measuring.progress import useful_progress
+from spanproof_evaluators.runner.measuring.quality import task_quality
+from spanproof_evaluators.runner.measuring.solving import aborted_rate, solve_rate, solve_rate_without_vacuous
+
+__all__ = ["MEASURES", "Trials", "measure", "task_key"]
+
+MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
+    "evidence_coverage": evidence_coverage,
+    "task_quality": task_quality,
+    "useful_progress": useful_progress,
+    "effect_integrity": effect_integrity,
+    "cost_per_verified_outcome": cost_per_verified_outcome,
+    "false_success_rate": false_success_rate,
+    "solve_rate": solve_rate,
+    "solve_rate_without_vacuous": solve_rate_without_vacuous,
+    "aborted_rate": aborted_rate,
+    "cost_per_run": cost_per_run,
+    "silent_failure_share": silent_failure_share,
+    "unverified_completions": unverified_completions,
+    "unknown_effects": unknown_effects,
+    "constraint_violations": constraint_violations,
+    "evidence_stated": evidence_stated,
+    "outcome_coverage": outcome_coverage,
+    "effect_coverage": effect_coverage,
+}
+"""Every measure by name. There is none that adds two of them up."""
+
+
+def measure(trials: Trials) -> dict[str, Measure]:
+    """Return every measure of these trials by name, in the order in which they are read."""
+    return {name: function(trials) for name, function in MEASURES.items()}

@@ -1,0 +1,54 @@
+"""Claims against outcomes: declared completions that failed their check (evaluators.md B06)."""
+
+from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.runner.measuring._rates import Counted, Trials, interval_of, rate, task_key
+
+
+def false_success_rate(trials: Trials) -> Measure:
+    """Return failed over declared, unavailable ones in the denominator as in the contract table (R032e, B06)."""
+    declared = [one for one in trials if one.declared]
+    units = [
+        Counted(cluster=task_key(one), hit=one.outcome.state == "failed", id=one.trial.trial_id) for one in declared
+    ]
+    worst = [
+        Counted(cluster=unit.cluster, hit=one.outcome.state != "verified", id=unit.id)
+        for one, unit in zip(declared, units, strict=True)
+    ]
+    failed, total = sum(unit.hit for unit in units), len(units)
+    gaps = sum(unit.hit for unit in worst) - failed
+    low, method = interval_of(units) if units else (None, None)
+    high, _ = interval_of(worst) if worst else (None, None)
+    judged = total - gaps
+    reason = None
+    if not total:
+        reason = "no completion was declared"
+    elif not judged:
+        reason = f"none of {total} declared completions has a verdict"
+    return Measure(
+        value=failed / total if judged else None,
+        unit="trial",
+        numerator=failed,
+        denominator=total,
+        excluded=_claims_unread(trials),
+        unavailable=gaps,
+        bounds=(failed / total, (failed + gaps) / total) if total else None,
+        interval=(low[0], high[1]) if low and high and judged else None,
+        interval_method=f"{method}, outer over what is unavailable" if low and high and judged else method,
+        n_units=total,
+        n_clusters=len({unit.cluster for unit in units}),
+        evidence_ids=tuple(unit.id for unit in units if unit.hit),
+        reason=reason,
+        note=f"of those with a verdict {failed}/{judged}" if total else None,
+    )
+
+
+def _claims_unread(trials: Trials) -> dict[str, int]:
+    count = sum(1 for one in trials if one.trial.claim.state == "unavailable")
+    return {"claim_unavailable": count} if count else {}
+
+
+def silent_failure_share(trials: Trials) -> Measure:
+    """Return the share of failed trials that claimed success: another number than the false-success rate (B06)."""
+    judged = [one for one in trials if one.outcome.state == "failed"]
+    units = [Counted(cluster=task_key(one), hit=one.declared, id=one.trial.trial_id) for one in judged]
+    return rate(units, unit="trial", empty="no outcome failed")

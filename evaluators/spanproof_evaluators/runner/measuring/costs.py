@@ -1,0 +1,46 @@
+"""Cost: all that was billed, over runs and over verified outcomes (evaluators.md B05)."""
+
+from decimal import Decimal
+
+from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.runner.measuring._rates import Trials, task_key
+
+
+def cost_per_verified_outcome(trials: Trials) -> Measure:
+    """Return all cost over the outcomes verified at the destination: what a trusted result costs, failures included."""
+    verified = [one for one in trials if one.outcome.state == "verified"]
+    return _cost(trials, verified, nothing="no verified outcome")
+
+
+def cost_per_run(trials: Trials) -> Measure:
+    """Return all cost over all runs: diagnostic, because it rewards cheap failures (R033)."""
+    return _cost(trials, trials, nothing="no run")
+
+
+def _cost(trials: Trials, over: Trials, *, nothing: str) -> Measure:
+    """Return all covered cost over some of the trials, a ratio of totals. A run without a bill leaves a lower bound."""
+    bills = [one.trial.cost.usd for one in trials if one.trial.cost.covered and one.trial.cost.usd is not None]
+    spent = sum((bill for one in trials if (bill := one.trial.cost.usd) is not None), Decimal(0))
+    uncovered = len(trials) - len(bills)
+    count = len(over)
+    reason = None
+    if not count:
+        reason = f"{nothing}; spent ${spent:f}" + (" at least" if uncovered else "")
+    elif uncovered:
+        reason = f"incomplete: {uncovered} of {len(trials)} runs have no bill"
+    low = spent / count if count else None
+    return Measure(
+        value=low if reason is None else None,
+        unit="usd",
+        numerator=spent,
+        denominator=count,
+        unavailable=uncovered,
+        bounds=(low, None if uncovered else low) if low is not None else None,
+        interval=None,
+        interval_method="none: a ratio of totals",
+        n_units=len(trials),
+        n_clusters=len({task_key(one) for one in trials}),
+        evidence_ids=tuple(one.trial.trial_id for one in over),
+        reason=reason,
+        note=f"billed for {len(bills)} of {len(trials)} runs",
+    )

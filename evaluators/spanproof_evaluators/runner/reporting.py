@@ -1,0 +1,101 @@
+"""Reporting: assessments in, variants side by side out, with the certificate that lets anybody recompute them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+from spanproof_evaluators.gates import decide, release_policy
+from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.canonical import digest
+from spanproof_evaluators.model.decisions import Gate
+from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.rules import VERSION as RULES_VERSION
+from spanproof_evaluators.runner.inversions import inversions
+from spanproof_evaluators.runner.measuring import measure, task_key
+from spanproof_evaluators.verifiers import VERSION as VERIFIERS_VERSION
+
+By = Literal["variant", "agent", "model", "suite"]
+UNNAMED: Final = "(none)"
+"""The name of the group of trials that carry no such label."""
+
+MEASURES_VERSION: Final = "1"
+"""Raised when a measure comes to mean something else."""
+
+_GROUPS: Mapping[By, Callable[[Assessment], str | None]] = {
+    "variant": lambda one: one.trial.variant,
+    "agent": lambda one: one.trial.agent_name,
+    "model": lambda one: ", ".join(one.trial.models) or None,
+    "suite": lambda one: one.trial.suite,
+}
+
+
+def report(
+    assessments: Sequence[Assessment],
+    suite: Suite | None,
+    *,
+    described: str,
+    by: By = "variant",
+    policy: Sequence[Gate] | None = None,
+) -> Report:
+    """Return the report on these trials. The order in which they come does not matter.
+
+    Args:
+        assessments: the trials with their stored verdicts.
+        suite: the definition that they were judged by, if any.
+        described: the filter in words.
+        by: what stands side by side.
+        policy: the gates; the release policy where none is given.
+    """
+    gates = tuple(policy) if policy is not None else release_policy()
+    every = tuple(sorted(assessments, key=_order))
+    groups: defaultdict[str, list[Assessment]] = defaultdict(list)
+    for one in every:
+        groups[_GROUPS[by](one) or UNNAMED].append(one)
+    variants = tuple(_variant(name, groups[name], gates) for name in sorted(groups))
+    return Report(
+        suite_id=suite.id if suite else None,
+        suite_hash=suite.hash if suite else None,
+        filter=described,
+        by=by,
+        variants=variants,
+        assessments=every,
+        inversions=inversions(variants),
+        certificate=certificate(every, suite, gates, by),
+    )
+
+
+def certificate(assessments: Sequence[Assessment], suite: Suite | None, policy: Sequence[Gate], by: str) -> str:
+    """Return the SHA-256 over everything that the numbers are a function of.
+
+    Trials by id and hash of their evidence, every stored word on them, the suite, the gates and the versions of rules,
+    verifiers and measures; not when it was evaluated, nor where it is stored.
+    """
+    return digest(
+        {
+            "trials": [
+                [one.trial.project, one.trial.trial_id, one.evidence] for one in sorted(assessments, key=_order)
+            ],
+            "results": [[one.outcome, one.results] for one in sorted(assessments, key=_order)],
+            "suite": suite.hash if suite else None,
+            "gates": tuple(policy),
+            "by": by,
+            "versions": [RULES_VERSION, VERIFIERS_VERSION, MEASURES_VERSION],
+        }
+    )
+
+
+def _order(one: Assessment) -> tuple[str, int, str, str]:
+    return (one.trial.task_id or "", one.trial.started_at, one.trial.project, one.trial.trial_id)
+
+
+def _variant(name: str, trials: Sequence[Assessment], policy: Sequence[Gate]) -> VariantReport:
+    measures = measure(trials)
+    no_effects = all(one.task is not None and one.task.effects == "none" for one in trials)
+    return VariantReport(
+        name=name,
+        trials=len(trials),
+        tasks=len({task_key(one) for one in trials}),
+        measures=measures,
+        decision=decide(policy, measures, no_effects_expected=no_effects),
+    )
