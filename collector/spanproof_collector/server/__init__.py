@@ -1,0 +1,1 @@
+"""What listens: OTLP, and the ClickHouse HTTP protocol over the embedded engine."""
