@@ -52,16 +52,20 @@ def structure(value: Value) -> Json:
 
 
 def loose(value: "Value | Json") -> Json:
-    """Return a payload: a string that holds a JSON object or array is opened, any other string stays as it is."""
-    if isinstance(value, str):
-        text = value.lstrip()
-        if text[:1] in ("{", "["):
-            try:
-                return decode(value)
-            except BrokenError:
-                return value
+    """Return a payload: a string that holds a JSON object or array, or such a string once more, is opened."""
+    if not isinstance(value, str):
+        return to_json(value)
+    first = value.lstrip()[:1]
+    if first not in ("{", "[", '"'):
         return value
-    return to_json(value)
+    try:
+        opened = decode(value)
+    except BrokenError:
+        return value
+    if isinstance(opened, str):
+        inner = loose(opened)
+        return value if isinstance(inner, str) else inner
+    return opened
 
 
 def recorded(attributes: Attributes, key: str) -> Recorded:

@@ -113,13 +113,13 @@ def _status(
         return "error", kind if isinstance(kind, str) else failing.span.status_message or None, failing.span.span_id
     if root_missing:
         return "incomplete", "root_missing", None
-    if not trial.agents():
-        models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
-        if models and answer is None:
-            last = models[-1][1]
-            asks = last.output is not None and any(isinstance(p, CallPart) for m in last.output for p in m.parts)
-            if asks or any("tool" in reason for reason in last.finish_reasons):
-                return "incomplete", "ended_on_tool_call", models[-1][0].span.span_id
+    models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+    if models and answer is None:
+        item, last = models[-1]
+        asked = [call for call in calls if call.asked_by is item]
+        unanswered = any(isinstance(call.response, Absent) and not call.settled for call in asked)
+        if unanswered or (not asked and any("tool" in reason for reason in last.finish_reasons)):
+            return "incomplete", "ended_on_tool_call", item.span.span_id
     return "complete", None, None
 
 

@@ -97,18 +97,26 @@ def _class_of(
     return inferred, None if inferred == "unclassified" else "inferred"
 
 
-def _text(value: Recorded) -> str:
-    """The words of a payload: a string, or what an error object says."""
+_FAILED_WORDS: Final = frozenset({"error", "failed", "failure", "timeout", "exception"})
+
+
+def _error_text(value: Recorded) -> str | None:
+    """The words of a payload that tells of an error: its text begins like one, or its fields say so."""
     if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        for key in ("error", "message", "detail"):
-            said = value.get(key)
-            if isinstance(said, str) and (key == "error" or len(value) == 1):
-                return f"error: {said}"
+        return value if _ERROR_TEXT.search(value) else None
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        return _text(value[0].get("text"))
-    return ""
+        return _error_text(value[0].get("text"))
+    if not isinstance(value, dict):
+        return None
+    status = value.get("status")
+    said = value.get("error") or value.get("message") or value.get("detail") or status
+    told = (
+        bool(value.get("error"))
+        or (isinstance(status, str) and status.lower() in _FAILED_WORDS)
+        or any(value.get(key) is True for key in ("isError", "is_error"))
+        or any(value.get(key) is False for key in ("ok", "success"))
+    )
+    return (said if isinstance(said, str) else "error") if told else None
 
 
 def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Executed, str, str | None]:
@@ -117,7 +125,7 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
     The reasons: ``refused``, ``result``, ``validation``, ``error``, ``error_text``, ``no_result``, ``not_recorded``.
     A tool span alone proves nothing: calls that pause for approval or are denied leave one too.
     """
-    answer = "" if isinstance(call.response, Absent) else _text(call.response)
+    answer = call.response if isinstance(call.response, str) else ""
     own = [(item, run) for item, run in call.runs if run.mcp_side is None] or call.runs
     last = own[-1] if own else None
     failed = [item for item, _ in call.runs if item.failed]
@@ -135,20 +143,12 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
             return "no", "validation", said
         return "unknown", "error", said
     if results:
-        said = _text(results[-1])
-        if _ERROR_TEXT.search(said):
-            return "unknown", "error_text", said
-        return "yes", "result", None
+        told = _error_text(results[-1])
+        return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     if not isinstance(call.response, Absent):
-        if call.response_is_error or _ERROR_TEXT.search(answer):
-            return "unknown", "error_text", answer or canonical_error(call.response)
-        return "yes", "result", None
+        told = _error_text(call.response) or ((answer or "error") if call.response_is_error else None)
+        return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     return "unknown", "not_recorded" if isinstance(call.arguments, Absent) else "no_result", None
-
-
-def canonical_error(value: Recorded) -> str:
-    """Return some text for an error that is no text."""
-    return "error" if isinstance(value, Absent) or value is None else str(value)
 
 
 def _concerns(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool:

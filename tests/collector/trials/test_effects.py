@@ -224,3 +224,30 @@ def test_a_receipt_without_a_state_is_no_receipt(store: Store) -> None:
     trial = trial_of(store, traces(span("pay", tool("pay", A, "ok"), events=[event("spanproof.receipt", {})])))
     assert trial.tool_calls[0].effect.state == "reported"
     assert trial.receipts == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error: the payment service timed out",
+        "An error occurred while running the tool. Please try again.",
+        {"error": "timed out"},
+        {"status": "timeout"},
+        {"ok": False},
+        [{"type": "text", "text": "TimeoutError: no answer"}],
+    ],
+)
+def test_a_result_that_tells_of_an_error_leaves_the_effect_unknown(store: Store, result: object) -> None:
+    call = _one(store, tool("pay", A, result)).tool_calls[0]
+    assert (call.executed, call.effect.state, call.effect.reason) == ("unknown", "unknown", "error_text")
+
+
+@pytest.mark.parametrize("result", ["No errors found", {"status": "succeeded", "error": None}, {"errors": []}, "", []])
+def test_a_result_that_only_mentions_errors_is_a_result(store: Store, result: object) -> None:
+    call = _one(store, tool("pay", A, result)).tool_calls[0]
+    assert (call.executed, call.effect.state) == ("yes", "reported")
+
+
+def test_a_result_that_was_encoded_twice_is_opened(store: Store) -> None:
+    call = _one(store, tool("pay", A, '"{\\"id\\": 7}"')).tool_calls[0]
+    assert call.result == {"id": 7}

@@ -55,6 +55,30 @@ def test_a_run_without_agent_spans_that_ended_on_a_call_is_incomplete(store: Sto
     assert (trial.status, trial.status_reason) == ("incomplete", "ended_on_tool_call")
 
 
+def test_a_run_that_paused_on_a_call_is_incomplete(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("chat", chat([said("user", "x")], [asked("pay", {"n": 1}, "c1")]), parent="run"),
+            span("pay", tool("pay", {"n": 1}), parent="run", at=2),
+        ),
+    )
+    assert (trial.status, trial.status_reason) == ("incomplete", "ended_on_tool_call")
+
+
+def test_a_run_that_ended_with_a_tool_that_answered_is_complete(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("chat", chat([said("user", "x")], [asked("submit", {"n": 1}, "c1")]), parent="run"),
+            span("submit", tool("submit", {"n": 1}, "accepted"), parent="run", at=2),
+        ),
+    )
+    assert trial.status == "complete"
+
+
 def test_a_wait_that_nothing_follows_is_waiting(store: Store) -> None:
     wait = event(
         "spanproof.wait",
