@@ -1,26 +1,17 @@
 import threading
 from collections.abc import Iterator
-from concurrent import futures
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import grpc
 import pytest
 from opentelemetry import trace
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
-    TraceServiceServicer,
-    add_TraceServiceServicer_to_server,
-)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from spanproof_instrumentation import barrier, content
 from spanproof_instrumentation.label_processor import LabelProcessor
-from tests.instrumentation.sink import Sink
+from tests.instrumentation.sink import Sink, grpc_receiver
 
 
 @pytest.fixture(scope="session")
@@ -73,18 +64,5 @@ def http_sink() -> Iterator[Sink]:
 @pytest.fixture
 def grpc_sink() -> Iterator[Sink]:
     """An OTLP/gRPC receiver that keeps what arrives."""
-    sink = Sink()
-
-    class Service(TraceServiceServicer):
-        def Export(  # noqa: N802  # the protocol's name
-            self, request: ExportTraceServiceRequest, context: grpc.ServicerContext
-        ) -> ExportTraceServiceResponse:
-            sink.requests.append(request)
-            return ExportTraceServiceResponse()
-
-    server = grpc.server(futures.ThreadPoolExecutor(2))
-    add_TraceServiceServicer_to_server(Service(), server)  # type: ignore[no-untyped-call]  # generated without types
-    sink.address = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    yield sink
-    server.stop(None).wait()
+    with grpc_receiver() as sink:
+        yield sink

@@ -1,11 +1,21 @@
-"""What a receiver of the tests was sent."""
+"""Receivers of the tests, and what they were sent."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent import futures
+from contextlib import contextmanager
 
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+import grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
+    TraceServiceServicer,
+    add_TraceServiceServicer_to_server,
+)
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -20,18 +30,39 @@ class Sink:
 
     def spans(self) -> list[Span]:
         """Every span that came, in order of start."""
-        found = [
-            span
-            for request in self.requests
-            for resource in request.resource_spans
-            for scope in resource.scope_spans
-            for span in scope.spans
-        ]
+        found = [span for request in self.requests for span in spans_in(request)]
         return sorted(found, key=lambda span: span.start_time_unix_nano)
 
     def resource(self) -> dict[str, str]:
         """The resource of the first request."""
         return texts(self.requests[0].resource_spans[0].resource.attributes)
+
+
+@contextmanager
+def grpc_receiver() -> Iterator[Sink]:
+    """An OTLP/gRPC receiver that keeps what arrives."""
+    sink = Sink()
+
+    class Service(TraceServiceServicer):
+        def Export(  # noqa: N802  # the protocol's name
+            self, request: ExportTraceServiceRequest, context: grpc.ServicerContext
+        ) -> ExportTraceServiceResponse:
+            sink.requests.append(request)
+            return ExportTraceServiceResponse()
+
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    add_TraceServiceServicer_to_server(Service(), server)  # type: ignore[no-untyped-call]  # generated without types
+    sink.address = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    yield sink
+    server.stop(None).wait()
+
+
+def spans_in(request: ExportTraceServiceRequest) -> Iterator[Span]:
+    """The spans of a request, which may be changed in place."""
+    for resource in request.resource_spans:
+        for scope in resource.scope_spans:
+            yield from scope.spans
 
 
 def texts(attributes: Iterable[KeyValue]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -31,10 +32,25 @@ from spanproof_instrumentation import (
 
 Message: TypeAlias = Mapping[str, object]
 
-_VERSIONS: Final = {"careful": "1.4.0", "fast": "2.0.0"}
-_MODEL: Final = "shop-model-1"
-_USD_PER_INPUT_TOKEN: Final = Decimal("0.00002")
-_USD_PER_OUTPUT_TOKEN: Final = Decimal("0.0001")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """A model that is billed by the token."""
+
+    name: str
+    usd_per_input_token: Decimal
+    usd_per_output_token: Decimal
+
+
+_CHEAP: Final = _Model(
+    name="shop-model-1", usd_per_input_token=Decimal("0.00002"), usd_per_output_token=Decimal("0.0001")
+)
+_DEAR: Final = _Model(
+    name="shop-model-2", usd_per_input_token=Decimal("0.00003"), usd_per_output_token=Decimal("0.00015")
+)
+_VARIANTS: Final = {"careful": ("1.4.0", _CHEAP), "fast": ("2.0.0", _DEAR)}
+"""By variant, the version of the agent and its model."""
+
 _CHARACTERS_PER_TOKEN: Final = 4
 _INSTRUCTIONS: Final = "You are the clerk of a web shop. Do what is asked with the tools you have."
 _TWO_DAYS: Final = 172_800_000_000_000
@@ -43,18 +59,17 @@ _TWO_DAYS: Final = 172_800_000_000_000
 def act(variant: str, task: str, prompt: str, world: World) -> Answer:
     """Do the task in the world and return the answer."""
     script = SCRIPTS[variant][task]()
+    version, model = _VARIANTS[variant]
     messages = [_message("user", {"type": "text", "content": prompt})]
-    with agent_span(
-        "shop-clerk", version=_VERSIONS[variant], conversation_id=f"{variant}.{task}", input_messages=prompt
-    ) as run:
-        move = _next_move(script, None, messages, call_id := "call-1")
+    with agent_span("shop-clerk", version=version, conversation_id=f"{variant}.{task}", input_messages=prompt) as run:
+        move = _next_move(model, script, None, messages, call_id := "call-1")
         while isinstance(move, Call):
             seen = _use(move, call_id, world)
             told = {"type": "tool_call_response", "id": call_id, "response": seen.error or seen.result}
             messages.append(_message("tool", told))
             # One window of work: what it gained is what the world let the agent know.
             progress("facts_known", 0 if seen.error else 1)
-            move = _next_move(script, seen, messages, call_id := f"call-{len(messages) // 2 + 1}")
+            move = _next_move(model, script, seen, messages, call_id := f"call-{len(messages) // 2 + 1}")
         run.output(move.text)
         if move.claims is not None:
             claim(move.claims, move.text)
@@ -65,9 +80,11 @@ def act(variant: str, task: str, prompt: str, world: World) -> Answer:
     return move
 
 
-def _next_move(script: Script, seen: Observation | None, messages: list[Message], call_id: str) -> Call | Answer:
+def _next_move(
+    model: _Model, script: Script, seen: Observation | None, messages: list[Message], call_id: str
+) -> Call | Answer:
     """Ask the model, which is the script, and bill it by the length of what it read and wrote."""
-    with model_span(_MODEL, provider="demo", input_messages=messages, system_instructions=_INSTRUCTIONS) as asked:
+    with model_span(model.name, provider="demo", input_messages=messages, system_instructions=_INSTRUCTIONS) as asked:
         move: Call | Answer
         try:
             move = next(script) if seen is None else script.send(seen)
@@ -83,9 +100,9 @@ def _next_move(script: Script, seen: Observation | None, messages: list[Message]
         input_tokens = len(_INSTRUCTIONS + json.dumps(messages)) // _CHARACTERS_PER_TOKEN
         output_tokens = len(json.dumps(written)) // _CHARACTERS_PER_TOKEN
         asked.output([{**written, "finish_reason": finish_reason}], finish_reason=finish_reason)
-        asked.response(model=_MODEL)
+        asked.response(model=model.name)
         asked.usage(input_tokens=input_tokens, output_tokens=output_tokens)
-        cost(input_tokens * _USD_PER_INPUT_TOKEN + output_tokens * _USD_PER_OUTPUT_TOKEN)
+        cost(input_tokens * model.usd_per_input_token + output_tokens * model.usd_per_output_token)
     messages.append(written)
     return move
 

@@ -23,7 +23,7 @@ _SENT_ON: Final = "Mon, 09 Mar 2026 09:00:00 +0000"
 
 def lookup_order(world: World, given: Arguments) -> Result:
     """Return an order with its customer."""
-    effect("read", destination="shop.sqlite", resource=f"orders/{given['order_id']}")
+    _reads("shop.sqlite", f"orders/{given['order_id']}")
     (order,) = world.rows("orders", id=given["order_id"])
     (customer,) = world.rows("customers", id=order["customer_id"])
     return {**order, "customer": customer["name"], "email": customer["email"]}
@@ -60,14 +60,14 @@ def issue_voucher(world: World, given: Arguments) -> Result:
 
 def find_refunds(world: World, given: Arguments) -> Result:
     """Return the refunds of an order."""
-    effect("read", destination="shop.sqlite", resource=f"refunds/{given['order_id']}")
+    _reads("shop.sqlite", f"refunds/{given['order_id']}")
     return {"refunds": world.rows("refunds", order_id=given["order_id"])}
 
 
 def find_vouchers(world: World, given: Arguments) -> Result:
     """Return the vouchers of a customer. Seeing one there is a receipt for the call that booked it."""
     customer_id = str(given["customer_id"])
-    effect("read")
+    _reads("shop.sqlite", f"vouchers/{customer_id}")
     found = world.rows("vouchers", customer_id=customer_id)
     for row in found:
         change = _Change("shop.sqlite", f"vouchers/{customer_id}", "issue", _text(row["idempotency_key"]))
@@ -93,7 +93,7 @@ def send_mail(world: World, given: Arguments) -> Result:
 
 def find_mail(world: World, given: Arguments) -> Result:
     """Return the mails to somebody that lie in the mailbox."""
-    effect("read", destination="mail", resource=f"mail/{given['to']}")
+    _reads("mail", f"mail/{given['to']}")
     return {"mails": _headers_of_mails_to(world, str(given["to"]))}
 
 
@@ -186,6 +186,10 @@ class _Change:
             operation=self.operation,
             idempotency_key=self.key,
         )
+
+
+def _reads(destination: str, resource: str) -> None:
+    effect("read", destination=destination, resource=resource, operation="read")
 
 
 def _headers_of_mails_to(world: World, to: str) -> list[Row]:
