@@ -1,5 +1,6 @@
 """An assessment: one trial, with what rules and verifiers said of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,3 +46,32 @@ class Assessment:
     def declared(self) -> bool:
         """True when the agent declared the task done."""
         return self.trial.claim.state == "success"
+
+    @property
+    def all_results(self) -> tuple[Result, ...]:
+        """The outcome's word first, then the others'."""
+        return (self.outcome.as_result(), *self.results)
+
+    @property
+    def unknown(self) -> bool:
+        """True when an effect of the trial is unknown."""
+        return any(call.effect.state == "unknown" for call in self.trial.tool_calls)
+
+    @property
+    def unproven(self) -> bool:
+        """True when success was claimed and there is no verdict on it."""
+        return self.declared and self.outcome.state == "unavailable"
+
+    @property
+    def urgency(self) -> int:
+        """Where the trial stands in a list: false successes, unknown effects, unproven claims, the rest."""
+        if self.false_success:
+            return 0
+        if self.unknown:
+            return 1
+        return 2 if self.unproven else 3
+
+
+def by_urgency(assessments: Iterable[Assessment]) -> list[Assessment]:
+    """Return the trials as they are listed: the most urgent kind first, then the newest."""
+    return sorted(assessments, key=lambda one: (one.urgency, -one.trial.started_at, one.trial.trial_id))

@@ -1,9 +1,13 @@
 """An outcome: what a verifier says of the world after a trial, and whether the trial brought it about."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check, Verdict, Verification
+
+OUTCOME: Final = "outcome"
+"""The name under which what a verifier found is stored."""
 
 EffectOfTrial = Literal["caused", "vacuous", "damaged", "unchanged"]
 
@@ -21,6 +25,7 @@ class Outcome:
     verifier: str | None = None
     """Who judged; ``None`` where nobody did."""
 
+    version: str = "1"
     checks: tuple[Check, ...] = ()
     pre_checks: tuple[Check, ...] = ()
 
@@ -29,8 +34,20 @@ class Outcome:
         """Return an outcome that says: no verdict is possible, and why."""
         return cls(state="unavailable", reason=reason, verifier=verifier)
 
+    def as_result(self) -> Result:
+        """Return the outcome as a verifier's word, as it is stored and printed."""
+        return Result(
+            evaluator=OUTCOME,
+            version=self.version,
+            kind="verifier",
+            state=self.state,
+            label=self.effect_of_trial,
+            reason=self.reason if self.state == "unavailable" else None,
+            explanation=self.reason,
+        )
+
     @classmethod
-    def of(cls, before: Verification, after: Verification, *, verifier: str) -> "Outcome":
+    def of(cls, before: Verification, after: Verification, *, verifier: str, version: str) -> "Outcome":
         """Return what two verifications say together: fail to pass is caused, pass to pass vacuous (B15)."""
         effect: EffectOfTrial | None = None
         match before.state, after.state:
@@ -48,6 +65,7 @@ class Outcome:
             reason=_reason(after),
             pre_state=before.state,
             verifier=verifier,
+            version=version,
             checks=after.checks,
             pre_checks=before.checks,
         )

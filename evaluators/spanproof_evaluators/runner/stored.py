@@ -3,20 +3,18 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, cast, get_args
 
 from spanproof_collector.model.results import ResultRow
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Plain, canonical, digest
-from spanproof_evaluators.model.outcomes import EffectOfTrial, Outcome
+from spanproof_evaluators.model.outcomes import OUTCOME, EffectOfTrial, Outcome
 from spanproof_evaluators.model.results import Kind, Result, State
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.model.verifications import Check, Verdict
 from spanproof_evaluators.verifiers import VERSION
-
-OUTCOME: Final = "outcome"
-"""The evaluator whose row says what the verifier found, and which other rows belong to the same evaluation."""
 
 NOT_EVALUATED: Final = ("not_evaluated", "evidence_changed", "suite_changed", "evaluator_changed")
 """Why there is no result: nobody asked, or what was asked then is not what is there now."""
@@ -36,21 +34,8 @@ def rows(assessment: Assessment, suite: Suite | None, at: int) -> list[ResultRow
         "checks": [_check(check) for check in assessment.outcome.checks],
         "pre_checks": [_check(check) for check in assessment.outcome.pre_checks],
     }
-    return [_row(trial, result, at) for result in (outcome_result(assessment.outcome, details), *assessment.results)]
-
-
-def outcome_result(outcome: Outcome, details: Mapping[str, Plain] | None = None) -> Result:
-    """Return an outcome as a verifier's result."""
-    return Result(
-        evaluator=OUTCOME,
-        version=VERSION,
-        kind="verifier",
-        state=outcome.state,
-        label=outcome.effect_of_trial,
-        reason=outcome.reason if outcome.state == "unavailable" else None,
-        explanation=outcome.reason,
-        details=dict(details or {}),
-    )
+    verdict = replace(assessment.outcome.as_result(), details=details)
+    return [_row(trial, result, at) for result in (verdict, *assessment.results)]
 
 
 def by_trial(found: Iterable[ResultRow]) -> dict[tuple[str, str], dict[str, ResultRow]]:
@@ -119,6 +104,7 @@ def _outcome(row: ResultRow, details: Mapping[str, Plain]) -> Outcome:
         reason=row.explanation,
         pre_state=cast("Verdict", pre_state) if pre_state in get_args(Verdict) else "unavailable",
         verifier=verifier if isinstance(verifier, str) else None,
+        version=row.version,
         checks=_checks(details.get("checks")),
         pre_checks=_checks(details.get("pre_checks")),
     )

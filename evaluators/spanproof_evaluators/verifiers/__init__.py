@@ -44,4 +44,4 @@ def judge(verifier: Verifier, before: EndState | None, after: EndState, *, name:
         pre_state = Verification(state="unavailable", reason="pre_state_not_recorded")
     else:
         pre_state = verifier(before, before)
-    return Outcome.of(pre_state, verifier(before, after), verifier=name)
+    return Outcome.of(pre_state, verifier(before, after), verifier=name, version=VERSION)

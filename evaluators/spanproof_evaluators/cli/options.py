@@ -1,0 +1,171 @@
+"""Options that several commands share: where the store is, which trials are asked for, how a trial is cut."""
+
+import functools
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
+
+import click
+
+from spanproof_evaluators.errors import FilterError
+
+if TYPE_CHECKING:
+    from spanproof_collector.model.filters import Filter
+    from spanproof_collector.store import Store
+    from spanproof_evaluators.model.suites import Suite
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DEFAULT_STORE: Final = "chdb://.spanproof"
+
+store_option = click.option(
+    "--store",
+    "address",
+    envvar="SPANPROOF_STORE",
+    default=DEFAULT_STORE,
+    show_default=True,
+    metavar="ADDRESS",
+    help="chdb:///absolute/path, chdb://relative/path or clickhouse://user:password@host:8123/database. "
+    "Also SPANPROOF_STORE.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
+unit_option = click.option(
+    "--unit",
+    type=click.Choice(["session", "trace"]),
+    default="session",
+    show_default=True,
+    help="What a trial is where no trial label says so.",
+)
+
+_NAMES: Final = {
+    "projects": "project",
+    "sessions": "session",
+    "trials": "trial",
+    "tasks": "task",
+    "suites": "suite",
+    "variants": "variant",
+    "agents": "agent",
+    "models": "model",
+    "tools": "tool",
+    "texts": "text",
+}
+_HELP: Final = {
+    "suite": "Trials of this suite; where evaluate and report take a suite, also a file that defines it.",
+    "text": "Trials whose answer, steps or calls hold this text.",
+    "tool": "Trials that called this tool.",
+}
+
+
+def filter_options(command: Callable[P, R]) -> Callable[P, R]:
+    """Add the filter: every option repeatable, values of one option or-ed, options and-ed."""
+    label = click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Trials with this label.")
+    options = [
+        click.option("--since", metavar="TIME", help="Started at or after: ISO 8601 (UTC) or Unix nanoseconds."),
+        click.option("--until", metavar="TIME", help="Started before."),
+        *(
+            click.option(f"--{option}", field, multiple=True, metavar=option.upper(), help=_HELP.get(option))
+            for field, option in _NAMES.items()
+        ),
+        label,
+    ]
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+def read_filter(given: "dict[str, tuple[str, ...] | str | None]") -> "Filter":
+    """Return the filter that the options say.
+
+    Raises:
+        FilterError: a time or a label cannot be read.
+    """
+    from spanproof_collector.model.filters import Filter
+
+    many = {field: tuple(given.get(field) or ()) for field in _NAMES}
+    since, until = given.get("since"), given.get("until")
+    return Filter(
+        since=_time("--since", since) if isinstance(since, str) else None,
+        until=_time("--until", until) if isinstance(until, str) else None,
+        labels=tuple(_label(text) for text in given.get("labels") or ()),
+        **many,
+    )
+
+
+def describe(wanted: "Filter") -> str:
+    """Return the filter in words, empty where it asks for everything."""
+    parts = []
+    if wanted.since is not None:
+        parts.append(f"since={wanted.since}")
+    if wanted.until is not None:
+        parts.append(f"until={wanted.until}")
+    for field, option in _NAMES.items():
+        parts.extend(f"{option}={value}" for value in getattr(wanted, field))
+    parts.extend(f"label {key}={value}" for key, value in wanted.labels)
+    return ", ".join(parts)
+
+
+def split_suites(values: tuple[str, ...]) -> "tuple[Suite | None, tuple[str, ...]]":
+    """Return the suite that a value defines by file, if one does, and the labels to filter by.
+
+    A value that names an existing file is the definition, and filters by the id that it defines.
+
+    Raises:
+        FilterError: several files.
+        SuiteError: the file is no suite.
+    """
+    files = [value for value in values if Path(value).is_file()]
+    missing = [value for value in values if value not in files and value.endswith(".json")]
+    if missing:
+        raise FilterError(f"--suite {missing[0]}: there is no such file")
+    if not files:
+        return None, values
+    if len(files) > 1:
+        raise FilterError(f"--suite was given {len(files)} files: {', '.join(files)}. One suite defines the checks")
+    from spanproof_evaluators.model.suites import read_suite
+
+    suite = read_suite(Path(files[0]))
+    return suite, (suite.id, *(value for value in values if value not in files))
+
+
+def open_existing(address: str) -> "Store":
+    """Open a store to read it. A folder that is not there is said to be missing, and not made.
+
+    Raises:
+        FilterError: the embedded store does not exist.
+        StoreError: it cannot be opened.
+    """
+    from spanproof_collector.store import open_store
+
+    if address.startswith("chdb://") and not Path(address.removeprefix("chdb://")).expanduser().is_dir():
+        raise FilterError(
+            f"there is no store at {address}. Name another one with --store, or fill it: 'spanproof demo', "
+            "'spanproof serve', 'spanproof import PATH'"
+        )
+    return open_store(address)
+
+
+def _time(option: str, text: str) -> int:
+    """Return Unix nanoseconds."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise FilterError(
+            f"{option} {text!r} is no time. Give 2026-01-31, 2026-01-31T12:00:00Z or Unix nanoseconds"
+        ) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
+
+
+def _label(text: str) -> tuple[str, str]:
+    """Return key and value."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise FilterError(f"--label {text!r} is no label. Give KEY=VALUE")
+    return key, value
+
+
+Unit = Literal["session", "trace"]

@@ -1,0 +1,76 @@
+"""spanproof report: variants side by side, from the store alone."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spanproof_evaluators.cli.options import (
+    Unit,
+    describe,
+    filter_options,
+    json_option,
+    open_existing,
+    read_filter,
+    split_suites,
+    store_option,
+    unit_option,
+)
+from spanproof_evaluators.cli.output import console, tell
+
+if TYPE_CHECKING:
+    from spanproof_evaluators.runner.reporting import By
+
+
+@click.command("report")
+@store_option
+@filter_options
+@unit_option
+@json_option
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one self-contained file.")
+@click.option(
+    "--by",
+    type=click.Choice(["variant", "agent", "model", "suite"]),
+    default="variant",
+    show_default=True,
+    help="What stands side by side.",
+)
+def command(
+    address: str,
+    unit: Unit,
+    as_json: bool,
+    html: Path | None,
+    by: "By",
+    suites: tuple[str, ...],
+    **given: tuple[str, ...] | str | None,
+) -> None:
+    """Report the five signals, the gates and what proves them, from what 'spanproof evaluate' stored.
+
+    Exit codes: 0 done, whatever the gates say; 2 could not run.
+    """
+    from spanproof_evaluators.errors import EvaluatorError, NoTrialsError
+    from spanproof_evaluators.runner import assess, report
+
+    suite, labels = split_suites(suites)
+    wanted = read_filter({**given, "suites": labels})
+    with open_existing(address) as store:
+        found = list(assess(store, wanted, suite, unit=unit))
+    if not found:
+        raise NoTrialsError(describe(wanted))
+    made = report(found, suite, described=describe(wanted), by=by)
+    if html is not None:
+        from spanproof_evaluators.reports.html import report_html
+
+        try:
+            html.write_text(report_html(made), encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise EvaluatorError(f"{html} cannot be written: {error.strerror}") from error
+        tell(f"wrote {html}")
+    if as_json:
+        from spanproof_evaluators.reports.machine import line, report_json
+
+        click.echo(line(report_json(made)))
+        return
+    from spanproof_evaluators.reports.terminal import print_report
+
+    print_report(console(), made)

@@ -1,0 +1,46 @@
+"""spanproof trials: the trials that there are, the most urgent first."""
+
+import click
+
+from spanproof_evaluators.cli.options import (
+    Unit,
+    describe,
+    filter_options,
+    json_option,
+    open_existing,
+    read_filter,
+    store_option,
+    unit_option,
+)
+from spanproof_evaluators.cli.output import console, tell
+
+
+@click.command("trials")
+@store_option
+@filter_options
+@unit_option
+@json_option
+def command(address: str, unit: Unit, as_json: bool, **given: tuple[str, ...] | str | None) -> None:
+    """List trials: false successes, unknown effects, unproven claims, the rest; then the newest first.
+
+    Verdicts are those that 'spanproof evaluate' stored. With --json one object a line.
+
+    Exit codes: 0 done, 2 could not run.
+    """
+    from spanproof_evaluators.model.assessments import by_urgency
+    from spanproof_evaluators.reports.machine import line, trial_json
+    from spanproof_evaluators.runner import assess
+
+    wanted = read_filter(given)
+    with open_existing(address) as store:
+        found = by_urgency(assess(store, wanted, unit=unit))
+    if as_json:
+        for one in found:
+            click.echo(line(trial_json(one)))
+        return
+    if not found:
+        tell(f"no trial matches {describe(wanted)}" if describe(wanted) else "the store holds no trial")
+        return
+    from spanproof_evaluators.reports.terminal import print_trials
+
+    print_trials(console(), found)

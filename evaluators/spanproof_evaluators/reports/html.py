@@ -1,0 +1,54 @@
+"""The report as one HTML file: no script, no external resource; every value from a trace is escaped by the template."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from spanproof_evaluators.model.assessments import by_urgency
+from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.model.reports import Report
+from spanproof_evaluators.reports import wording
+from spanproof_evaluators.reports.proof import proof
+
+TEMPLATES = Path(__file__).parent / "templates"
+WIDTH = 200
+
+
+def report_html(report: Report) -> str:
+    """Return the whole file."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = wording.clean
+    template = environment.get_template("report.html")
+    return template.render(
+        report=report,
+        signals=wording.SIGNALS,
+        beside_signals=wording.BESIDE,
+        listed=[(one, wording.why_listed(one), proof(one)) for one in by_urgency(report.assessments)],
+        picture=picture,
+        wording=wording,
+    )
+
+
+def picture(measure: Measure) -> Markup:
+    """Return a rate and its interval on a line from 0 to 1 as inline SVG; nothing where there is no interval.
+
+    Only numbers of ours go into it, so there is nothing to escape.
+    """
+    if measure.interval is None or measure.value is None:
+        return Markup("")
+    low, high = (min(max(end, 0.0), 1.0) * WIDTH for end in measure.interval)
+    at = min(max(float(measure.value), 0.0), 1.0) * WIDTH
+    return Markup(
+        f'<svg viewBox="-4 0 {WIDTH + 8} 14" width="{WIDTH + 8}" height="14" role="img"'
+        f' aria-label="95 % interval from {measure.interval[0]:.3f} to {measure.interval[1]:.3f}">'
+        f'<line class="axis" x1="0" y1="7" x2="{WIDTH}" y2="7"/>'
+        f'<line class="interval" x1="{low:.1f}" y1="7" x2="{high:.1f}" y2="7"/>'
+        f'<circle class="point" cx="{at:.1f}" cy="7" r="4"/></svg>'
+    )

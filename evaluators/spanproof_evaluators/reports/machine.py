@@ -1,0 +1,148 @@
+"""The report and its trials as JSON, in the shapes of the machine-readable interface."""
+
+import json
+
+from spanproof_collector.model.trials import ToolCall
+from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.canonical import Plain, plain
+from spanproof_evaluators.model.reports import Report
+from spanproof_evaluators.model.results import Result
+
+
+def line(value: Plain) -> str:
+    """Return a value as one line of JSON; ASCII, so that no terminal and no lone surrogate can spoil it."""
+    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
+
+
+def trial_json(one: Assessment) -> dict[str, Plain]:
+    """Return a trial with its verdicts. Times are Unix nanoseconds as text, money decimal text, absent is null."""
+    trial, outcome = one.trial, one.outcome
+    return {
+        "trial_id": trial.trial_id,
+        "session_id": trial.session_id,
+        "trace_ids": list(trial.trace_ids),
+        "project": trial.project,
+        "source": trial.source,
+        "path": trial.path,
+        "dialects": list(trial.dialects),
+        "task_id": trial.task_id,
+        "attempt": trial.attempt,
+        "variant": trial.variant,
+        "suite": trial.suite,
+        "labels": dict(trial.labels),
+        "agent": {"name": trial.agent_name, "version": trial.agent_version, "models": list(trial.models)},
+        "started_at": str(trial.started_at),
+        "ended_at": str(trial.ended_at),
+        "status": trial.status,
+        "status_reason": trial.status_reason,
+        "solved": one.solved,
+        "solved_reason": one.solved_reason,
+        "joined_by": trial.joined_by,
+        "steps": [
+            {"kind": step.kind, "span_id": step.span_id, "name": step.name, "started_at": str(step.started_at)}
+            for step in trial.steps
+        ],
+        "tool_calls": [_call(call) for call in trial.tool_calls],
+        "final_answer": trial.final_answer,
+        "claim": {
+            "state": trial.claim.state,
+            "source": trial.claim.source,
+            "rule": trial.claim.rule,
+            "span_id": trial.claim.span_id,
+        },
+        "outcome": {
+            "state": outcome.state,
+            "effect_of_trial": outcome.effect_of_trial,
+            "reason": outcome.reason,
+            "pre_state": outcome.pre_state,
+            "verifier": outcome.verifier,
+            "checks": [plain(check) for check in outcome.checks],
+        },
+        "false_success": one.false_success,
+        "usage": {
+            "input_tokens": trial.usage.input_tokens,
+            "output_tokens": trial.usage.output_tokens,
+            "cache_read_tokens": trial.usage.cache_read_tokens,
+            "cache_write_tokens": trial.usage.cache_write_tokens,
+            "reasoning_tokens": trial.usage.reasoning_tokens,
+        },
+        "cost": {
+            "usd": None if trial.cost.usd is None else format(trial.cost.usd, "f"),
+            "covered": trial.cost.covered,
+            "reason": trial.cost.reason,
+            "catalogue": trial.cost.catalogue,
+        },
+        "completeness": {
+            "content": trial.completeness.content,
+            "root_missing": trial.completeness.root_missing,
+            "dropped_attributes": trial.completeness.dropped_attributes,
+            "truncated_values": trial.completeness.truncated_values,
+            "unclaimed_spans": trial.completeness.unclaimed_spans,
+        },
+        "foreign_results": [plain(result) for result in trial.foreign_results],
+    }
+
+
+def _call(call: ToolCall) -> dict[str, Plain]:
+    """Return one call."""
+    effect = call.effect
+    return {
+        "name": call.name,
+        "call_id": call.call_id,
+        "arguments": call.arguments,
+        "result": call.result,
+        "error": call.error,
+        "executed": call.executed,
+        "effect": {
+            "class": effect.effect_class,
+            "class_source": effect.class_source,
+            "state": effect.state,
+            "reason": effect.reason,
+            "destination": effect.destination,
+            "resource": effect.resource,
+            "operation": effect.operation,
+            "idempotency_key": effect.idempotency_key,
+            "resolved_by": effect.resolved_by,
+        },
+        "span_ids": list(call.span_ids),
+    }
+
+
+def result_json(trial_id: str, result: Result) -> dict[str, Plain]:
+    """Return one evaluator's word on one trial."""
+    return {
+        "trial_id": trial_id,
+        "evaluator": result.evaluator,
+        "version": result.version,
+        "kind": result.kind,
+        "state": result.state,
+        "score": result.score,
+        "label": result.label,
+        "reason": result.reason,
+        "explanation": result.explanation,
+        "span_ids": list(result.span_ids),
+    }
+
+
+def report_json(report: Report) -> dict[str, Plain]:
+    """Return the whole report."""
+    return {
+        "suite": {"id": report.suite_id, "hash": report.suite_hash} if report.suite_id is not None else None,
+        "filter": report.filter,
+        "by": report.by,
+        "certificate": report.certificate,
+        "variants": {
+            variant.name: {
+                "trials": variant.trials,
+                "tasks": variant.tasks,
+                "measures": {name: measure.to_json() for name, measure in variant.measures.items()},
+            }
+            for variant in report.variants
+        },
+        "gates": {variant.name: variant.decision.to_json() for variant in report.variants},
+        "inversions": list(report.inversions),
+        "results": [
+            result_json(one.trial.trial_id, result) for one in report.assessments for result in one.all_results
+        ],
+        "trials": [trial_json(one) for one in report.assessments],
+    }
