@@ -1,5 +1,10 @@
-"""Walks protobuf requests once and returns columns for the store: spans and log records verbatim, content, steps."""
+"""Walks protobuf requests once and returns columns for the store: spans and log records verbatim, content, steps.
 
+The boundary at which a dialect that fails costs the projection of one span, and never the span, is ``_projected`` and
+``_projected_log``: what is derived can be rebuilt, what is not stored is lost.
+"""
+
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -29,6 +34,7 @@ from spanproof_collector.otlp.identity import (
 )
 from spanproof_collector.store.values import STRING
 
+_logger = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 _read = any_values.read
 
@@ -159,7 +165,7 @@ def convert_traces(request: ExportTraceServiceRequest, sent: Sent, origin: Origi
                         span_version(span.SerializeToString(deterministic=True), group_sum),
                     )
                 )
-                projections.append(project(values, scope_name=scope_name))
+                projections.append(_projected(values, scope_name))
     if not rows:
         return Batch(rejected=tuple(rejected))
     spans: dict[str, list[object]] = dict(zip(_SPAN_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -211,7 +217,7 @@ def convert_logs(request: ExportLogsServiceRequest, sent: Sent, origin: Origin =
                         scope,
                     )
                 )
-                projections.append(project_log(values, event_name=event_name, body=body_value))
+                projections.append(_projected_log(values, event_name, body_value))
     if not rows:
         return Batch()
     records: dict[str, list[object]] = dict(zip(_LOG_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -231,6 +237,22 @@ def _stamp(rows: dict[str, list[object]], steps: dict[str, list[object]], count:
 
 def _origin_text(origin: Origin) -> str:
     return f"{origin.source} {origin.path}".rstrip()
+
+
+def _projected(values: dict[str, Value], scope_name: str) -> Projection:
+    try:
+        return project(values, scope_name=scope_name)
+    except Exception:
+        _logger.exception("a dialect fails on a span of scope %r, which is stored without a projection", scope_name)
+        return project({}, scope_name="")
+
+
+def _projected_log(values: dict[str, Value], event_name: str, body: Value) -> LogProjection:
+    try:
+        return project_log(values, event_name=event_name, body=body)
+    except Exception:
+        _logger.exception("a dialect fails on event %r, which is stored without a projection", event_name)
+        return project_log({}, event_name="", body=None)
 
 
 def older_event_name(values: Mapping[str, Value]) -> str:

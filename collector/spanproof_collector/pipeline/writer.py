@@ -1,0 +1,42 @@
+"""The synchronous way into the store, for importers: the same walk, blocks of the same size."""
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from spanproof_collector.otlp import Batch, Origin, Sent, merge
+from spanproof_collector.pipeline.converting import Converted, convert, token_of
+from spanproof_collector.pipeline.writing import BLOCK_ROWS, write
+from spanproof_collector.store import Store
+
+
+class Writer:
+    """Collects requests into blocks and writes those. Nothing is promised before ``flush`` returns."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sent = Sent()
+        self._waiting: list[Converted] = []
+        self._rows = 0
+
+    def add(self, request: ExportTraceServiceRequest | ExportLogsServiceRequest, data: bytes, origin: Origin) -> Batch:
+        """Take a request; ``data`` is what it was decoded from. Return its rows.
+
+        Raises:
+            StoreError: a block that became full could not be written.
+        """
+        converted = convert(request, data, self._sent, origin)
+        self._waiting.append(converted)
+        self._rows += converted.rows
+        if self._rows >= BLOCK_ROWS:
+            self.flush()
+        return converted.batch
+
+    def flush(self) -> None:
+        """Write what waits; durable on return.
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        waiting, self._waiting, self._rows = self._waiting, [], 0
+        if waiting:
+            write(self._store, merge([each.batch for each in waiting]), token_of(waiting), self._sent)
