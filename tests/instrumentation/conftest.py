@@ -3,35 +3,16 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from spanproof_instrumentation import barrier, content
-from spanproof_instrumentation.label_processor import LabelProcessor
-from tests.instrumentation.sink import Sink, grpc_receiver
-
-
-@pytest.fixture(scope="session")
-def exporter() -> InMemorySpanExporter:
-    """The spans of this process; a tracer provider can be set only once."""
-    kept = InMemorySpanExporter()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(LabelProcessor({}))
-    provider.add_span_processor(SimpleSpanProcessor(kept))
-    trace.set_tracer_provider(provider)
-    return kept
+from tests.instrumentation.sink import Sink, fresh_exporter, grpc_receiver
 
 
 @pytest.fixture
-def spans(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     """The spans of one test, content captured, nothing told yet."""
-    exporter.clear()
-    monkeypatch.setattr(content, "_chosen", True)
-    monkeypatch.setattr(barrier, "_told", set())
-    return exporter
+    return fresh_exporter(monkeypatch)
 
 
 @pytest.fixture

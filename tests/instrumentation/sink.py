@@ -1,5 +1,6 @@
 """Receivers of the tests, and what they were sent."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from concurrent import futures
 from contextlib import contextmanager
 
 import grpc
+import pytest
+from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -18,6 +21,32 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
 )
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from spanproof_instrumentation import barrier, content
+from spanproof_instrumentation.label_processor import LabelProcessor
+
+
+@functools.cache
+def _exporter() -> InMemorySpanExporter:
+    """The spans of this process, whichever test asks: a tracer provider can be set only once."""
+    kept = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(LabelProcessor({}))
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+    return kept
+
+
+def fresh_exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """Return the spans of this process, none yet, with content captured and nothing told."""
+    kept = _exporter()
+    kept.clear()
+    monkeypatch.setattr(content, "_chosen", True)
+    monkeypatch.setattr(barrier, "_told", set())
+    return kept
 
 
 class Sink:
