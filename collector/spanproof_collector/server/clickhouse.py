@@ -53,6 +53,7 @@ AUTHENTICATION_FAILED: Final = 516
 _NOT_IMPLEMENTED: Final = 48
 _UNKNOWN: Final = 1002
 _TOO_LARGE: Final = 307
+_CANNOT_DECOMPRESS: Final = 271
 
 _MAX_BODY: Final = 1 << 30
 _THREADS: Final = 16
@@ -64,6 +65,7 @@ _STATUS: Final[Mapping[int, int]] = {
     ACCESS_DENIED: 403,
     _NOT_IMPLEMENTED: 501,
     _TOO_LARGE: 413,
+    _CANNOT_DECOMPRESS: 400,
     **dict.fromkeys((6, 26, 27, 38, 41, 42, 43, 44, 53, 62, 69, 70, 72, 115, 117, 452, 456, 457), 400),
     **dict.fromkeys((16, 46, 47, 50, 60, 81), 404),
 }
@@ -519,16 +521,42 @@ async def _compressed(blocks: AsyncIterator[bytes], compressor: _Compressor) -> 
 
 
 def _decompressed(encoding: str, body: bytes) -> bytes:
+    """Return the body in plain. The driver compresses every block of an insert into a frame of its own."""
     match encoding:
         case "gzip":
             return gzip.decompress(body)
         case "deflate":
-            return zlib.decompress(body)
+            return b"".join(_frames(zlib.decompressobj, body))
         case "lz4" if "lz4" in _COMPRESSORS:
             import lz4.frame
 
-            return cast(bytes, lz4.frame.decompress(body))
+            return b"".join(_frames(lz4.frame.LZ4FrameDecompressor, body))
         case "zstd":
             return zstd.decompress(body)
         case _:
             raise RefusedError(_NOT_IMPLEMENTED, f"The content encoding {encoding[:20]!r} is not supported")
+
+
+class _Decompressor(Protocol):
+    """What decompresses one frame."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the frame is whole."""
+
+    @property
+    def unused_data(self) -> bytes | None:
+        """What follows the frame."""
+
+    def decompress(self, data: bytes, /) -> bytes:
+        """Return the frame's content."""
+
+
+def _frames(decompressor: Callable[[], _Decompressor], body: bytes) -> Iterator[bytes]:
+    rest: bytes | None = body
+    while rest:
+        frame = decompressor()
+        yield frame.decompress(rest)
+        if not frame.eof:
+            raise RefusedError(_CANNOT_DECOMPRESS, "The body ends in the middle of a compressed frame")
+        rest = frame.unused_data

@@ -61,7 +61,7 @@ class RecordReader:
         if span_rows:
             source, path = cast("tuple[str, str]", span_rows[0][21:23])
         elif log_rows:
-            source, path = cast("tuple[str, str]", log_rows[0][16:18])
+            source, path = cast("tuple[str, str]", log_rows[0][17:19])
         return Records(
             spans=tuple(self._span(row) for row in span_rows),
             logs=tuple(self._log(row) for row in log_rows),

@@ -5,6 +5,7 @@ The one boundary at which every failure of driver or engine becomes a StoreError
 
 import contextlib
 import hashlib
+import struct
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,11 +117,15 @@ class Store:
                 # A backfill of a year touches more months than the default of 100 partitions allows for days.
                 "max_partitions_per_insert_block": 0,
             }
-            connection.client.insert(context=context, data=list(columns.values()))
+            try:
+                connection.client.insert(context=context, data=list(columns.values()))
+            except (TypeError, ValueError, AttributeError, ArithmeticError, struct.error) as error:
+                # The driver builds its blocks from whatever it is given, and says so with what Python says.
+                raise StoreError(f"cannot insert into {table}: {error}") from error
 
     def rows(self, query: Query, parameters: Mapping[str, object] | None = None) -> list[Row]:
         """Return every row of the answer."""
-        with self._failing(query.value), self._connection() as connection:
+        with self._failing(f"run {query.value}"), self._connection() as connection:
             result = connection.client.query(
                 query.sql, parameters=dict(parameters or {}), column_formats=_BYTES.get(query)
             )
@@ -128,7 +133,7 @@ class Store:
 
     def blocks(self, query: Query, parameters: Mapping[str, object] | None = None) -> Iterator[list[Row]]:
         """Yield the answer block by block, so that it never lies in memory whole. Other calls may go on meanwhile."""
-        with self._failing(query.value), self._connection() as connection:
+        with self._failing(f"run {query.value}"), self._connection() as connection:
             stream = connection.client.query_row_block_stream(
                 query.sql, parameters=dict(parameters or {}), settings={"max_block_size": 8192}
             )
@@ -138,7 +143,7 @@ class Store:
 
     def command(self, query: Query, parameters: Mapping[str, object] | None = None) -> None:
         """Run a statement that answers nothing."""
-        with self._failing(query.value), self._connection() as connection:
+        with self._failing(f"run {query.value}"), self._connection() as connection:
             connection.client.command(query.sql, parameters=dict(parameters or {}))
 
     def read_traces(self, traces: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Records]:
@@ -273,9 +278,16 @@ class Store:
         except (OperationalError, OSError) as error:
             raise StoreUnreachableError(self.address, str(error)) from error
         except ClickHouseError as error:
-            if what.startswith("insert") or getattr(error, "code", None) is None:
+            # Without a code it was no answer of the engine's.
+            code = getattr(error, "code", None)
+            if code is None or code not in _FAULTS:
                 raise StoreUnreachableError(self.address, str(error)) from error
-            raise StoreError(f"the store {self.address} refuses {what}: {error}") from error
+            raise StoreError(f"the store {self.address} refuses to {what}: {error}") from error
 
+
+_FAULTS = frozenset(
+    (6, 8, 10, 16, 20, 26, 27, 33, 36, 38, 41, 42, 43, 44, 46, 47, 48, 50, 53, 60, 62, 69, 70, 72, 115, 349, 456, 457)
+)
+"""ClickHouse's error codes for statements and data that will fail again as they are."""
 
 _BYTES: Mapping[Query, dict[str, str | dict[str, str]]] = {Query.DEAD_LETTERS: {"bytes": "bytes"}}

@@ -179,4 +179,5 @@ CREATE TABLE IF NOT EXISTS dead_letters
     bytes       String CODEC(ZSTD(3))
 )
 ENGINE = ReplacingMergeTree
-ORDER BY (letter_id);
+ORDER BY (letter_id)
+SETTINGS non_replicated_deduplication_window = 10000;
