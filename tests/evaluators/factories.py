@@ -182,7 +182,7 @@ def trial(
         status=status,
         status_reason=status_reason,
         joined_by="label",
-        steps=tuple(steps),
+        steps=(tuple(steps) or (step("model_call"),)) if understood else (),
         tool_calls=tuple(calls),
         final_answer=answer,
         claim=Claim(state=claim, source="declared", rule="declared", span_id="00000000000000ff"),
