@@ -13,6 +13,7 @@ class Query(Enum):
     CREATE_SCHEMA_VERSION = "create_schema_version"
     DEAD_LETTERS = "dead_letters"
     LIST_JOIN_KEYS = "list_join_keys"
+    LIST_STORED_TRACES = "list_stored_traces"
     LIST_TRACES = "list_traces"
     READ_CONTENT = "read_content"
     READ_LOG_RECORDS = "read_log_records"
@@ -20,6 +21,8 @@ class Query(Enum):
     READ_RESULTS_OF = "read_results_of"
     READ_SCHEMA_VERSION = "read_schema_version"
     READ_SPANS = "read_spans"
+    SETTLE_LOG_STEPS = "settle_log_steps"
+    SETTLE_STEPS = "settle_steps"
 
     @cached_property
     def sql(self) -> str:

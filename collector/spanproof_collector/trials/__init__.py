@@ -12,8 +12,9 @@ from spanproof_collector.trials.claims import of_text
 from spanproof_collector.trials.effects import infer_class
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit, components, history_links, split
 from spanproof_collector.trials.matching import matches, may_match
+from spanproof_collector.trials.reindexing import Reindexed, reindex
 
-__all__ = ["Unit", "infer_class", "of_text", "read_trials"]
+__all__ = ["Reindexed", "Unit", "infer_class", "of_text", "read_trials", "reindex"]
 
 _TRACES_AT_ONCE = 200
 _NAMES = ("tasks", "suites", "variants", "agents", "models", "tools")

@@ -1,0 +1,2 @@
+-- Keep only the last written row of each span: what an older reading said goes.
+OPTIMIZE TABLE steps FINAL
