@@ -1,0 +1,98 @@
+"""What OTLP senders are answered: responses, partial successes and errors, in protobuf and in JSON."""
+
+import json
+import math
+from typing import Final
+
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import code_pb2
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+
+from spanproof_collector.errors import CollectorError, DecodeError, StoreUnreachableError
+from spanproof_collector.otlp import Form, Signal, TooLargeError
+from spanproof_collector.pipeline import Accepted, BusyError
+
+_STORE_RETRY_SECONDS: Final = 5.0
+_MAX_MESSAGE: Final = 1000
+"""Responses are to stay small; an error that quotes its request would not."""
+
+
+class Failure:
+    """An error as both protocols spell it. Only what is worth sending again is called UNAVAILABLE."""
+
+    def __init__(self, error: CollectorError) -> None:
+        self.message = str(error)[:_MAX_MESSAGE]
+        self.retry_seconds: float | None = None
+        match error:
+            case TooLargeError():
+                self.code, self.http_status = code_pb2.RESOURCE_EXHAUSTED, 413
+            case DecodeError():
+                self.code, self.http_status = code_pb2.INVALID_ARGUMENT, 400
+            case BusyError(retry_seconds=seconds):
+                self.code, self.http_status, self.retry_seconds = code_pb2.UNAVAILABLE, 503, seconds
+            case StoreUnreachableError():
+                self.code, self.http_status = code_pb2.UNAVAILABLE, 503
+                self.retry_seconds = _STORE_RETRY_SECONDS
+            case _:
+                self.code, self.http_status = code_pb2.INTERNAL, 500
+
+    @property
+    def retry_after(self) -> str | None:
+        """Whole seconds for the header ``Retry-After``."""
+        return None if self.retry_seconds is None else str(math.ceil(self.retry_seconds))
+
+    @property
+    def retry_info(self) -> RetryInfo | None:
+        """The detail that tells gRPC senders to try again."""
+        if self.retry_seconds is None:
+            return None
+        delay = Duration()
+        delay.FromMilliseconds(int(self.retry_seconds * 1000))
+        return RetryInfo(retry_delay=delay)
+
+    @property
+    def status(self) -> Status:
+        """The error as a message."""
+        status = Status(code=self.code, message=self.message)
+        if (info := self.retry_info) is not None:
+            detail = AnyMessage()
+            detail.Pack(info)
+            status.details.append(detail)
+        return status
+
+    def body(self, form: Form) -> bytes:
+        """Return the error in the form of the request."""
+        if form == "protobuf":
+            return bytes(self.status.SerializeToString())
+        return json.dumps({"code": self.code, "message": self.message}).encode()
+
+
+def response(signal: Signal, accepted: Accepted, form: Form = "protobuf") -> bytes:
+    """Return the answer to a request that was taken, in its form; empty where nothing was rejected."""
+    if not accepted.rejected:
+        return b"" if form == "protobuf" else b"{}"
+    name = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}[signal]
+    if form == "json":
+        partial = {name: str(accepted.rejected), "errorMessage": accepted.message}
+        return json.dumps({"partialSuccess": partial}).encode()
+    match signal:
+        case "traces":
+            traces = trace_service_pb2.ExportTraceServiceResponse()
+            traces.partial_success.rejected_spans = accepted.rejected
+            traces.partial_success.error_message = accepted.message
+            return traces.SerializeToString()
+        case "logs":
+            logs = logs_service_pb2.ExportLogsServiceResponse()
+            logs.partial_success.rejected_log_records = accepted.rejected
+            logs.partial_success.error_message = accepted.message
+            return logs.SerializeToString()
+        case "metrics":
+            metrics = metrics_service_pb2.ExportMetricsServiceResponse()
+            metrics.partial_success.rejected_data_points = accepted.rejected
+            metrics.partial_success.error_message = accepted.message
+            return metrics.SerializeToString()
