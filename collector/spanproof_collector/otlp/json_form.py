@@ -146,6 +146,8 @@ _TRACES: Final = msgspec.json.Decoder(_Traces, strict=False)
 _LOGS: Final = msgspec.json.Decoder(_Logs, strict=False)
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_BRACKETS_AND_STRINGS: Final = re.compile(rb'[{}\[\]]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+_INSIDE_ITEMS: Final = b"{[{[{["  # of groups, of scopes in them, of spans or records in those
 _NO_ID_LENGTH: Final = 17
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -183,6 +185,23 @@ def read_logs(body: bytes) -> ExportLogsServiceRequest:
         return ExportLogsServiceRequest(resource_logs=[_resource_logs(r) for r in message.resource_logs or ()])
     except (ValueError, TypeError) as error:
         raise DecodeError(f"not OTLP/JSON: {error}") from error
+
+
+def whole_part(body: bytes) -> bytes | None:
+    """Return the request with the spans or records before the place where the JSON is cut off, or ``None``."""
+    open_brackets = bytearray()
+    end = 0
+    for token in _BRACKETS_AND_STRINGS.finditer(body):
+        match token[0]:
+            case b"{" | b"[":
+                open_brackets += token[0]
+            case b"}" | b"]" if open_brackets:
+                open_brackets.pop()
+                if open_brackets == _INSIDE_ITEMS:
+                    end = token.end()
+            case _:
+                pass
+    return body[:end] + b"]}]}]}" if end else None
 
 
 def _decode(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> _T:

@@ -45,6 +45,12 @@ def whole_part(body: bytes) -> tuple[bytes, bool]:
     return part, cut
 
 
+def groups(body: bytes) -> Iterator[bytes]:
+    """Yield each resource group of a request as a request of its own."""
+    for field in _inside(body, 0, len(body), 1):
+        yield body[field.start : field.end]
+
+
 def _whole(body: bytes, start: int, end: int, path: tuple[int, ...]) -> tuple[bytes, bool]:
     kept = start
     for field in _fields(body, start, end):

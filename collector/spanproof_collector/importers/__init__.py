@@ -1,0 +1,43 @@
+"""Importers of recorded sessions. A new format is one file here and one line in ``IMPORTERS``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spanproof_collector.importers._importer import Damage, Found, Importer, Recorded, Skipped
+from spanproof_collector.importers.importing import (
+    Imported,
+    NoSuchFileError,
+    Rejection,
+    UnknownFormatError,
+    import_with,
+)
+from spanproof_collector.importers.otlp import Otlp
+from spanproof_collector.store import Store
+
+__all__ = [
+    "IMPORTERS",
+    "Damage",
+    "Found",
+    "Imported",
+    "Importer",
+    "NoSuchFileError",
+    "Otlp",
+    "Recorded",
+    "Rejection",
+    "Skipped",
+    "UnknownFormatError",
+    "import_paths",
+]
+
+IMPORTERS: tuple[Importer, ...] = (Otlp(),)
+
+
+def import_paths(store: Store, paths: Sequence[Path], format_name: str | None = None) -> Imported:
+    """Store what the files and folders hold, of any known format or of the one that is named; durable on return.
+
+    Raises:
+        NoSuchFileError: one of the paths does not exist; nothing was imported.
+        UnknownFormatError: ``format_name`` is no format's name.
+        StoreError: the store failed; what was stored before stays, and importing again stores nothing twice.
+    """
+    return import_with(store, paths, IMPORTERS, format_name)

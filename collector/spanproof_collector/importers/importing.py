@@ -1,0 +1,160 @@
+"""Imports recorded files and folders into the store, each format by its importer."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from spanproof_collector.errors import CollectorError
+from spanproof_collector.importers._importer import Damage, Importer, Recorded, Skipped
+from spanproof_collector.otlp import Batch, Origin
+from spanproof_collector.pipeline import Writer
+from spanproof_collector.store import Store
+
+_SUFFIXES: Final = frozenset({".pb", ".bin", ".binpb", ".otlp", ".json", ".jsonl", ".ndjson", ".gz"})
+"""A file of such a name in a folder is named when no format recognizes it; others are passed over."""
+
+
+class NoSuchFileError(CollectorError):
+    """A path to import that does not exist."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} does not exist: name a file or a folder of recorded sessions")
+        self.path = path
+
+
+class UnknownFormatError(CollectorError):
+    """A format that no importer reads."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"{name!r} is no known format. Known: {', '.join(known)}")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A file, a line of it or a span in it that is not stored, and why."""
+
+    path: str
+    line: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What was found. Spans and log records are counted once, however many files hold them."""
+
+    files: int
+    """Files of a known format, those that hold nothing to keep included."""
+
+    spans: int
+    log_records: int
+    rejected: tuple[Rejection, ...]
+    formats: dict[str, int]
+    """Files by format."""
+
+    skipped: dict[str, int] = field(default_factory=dict)
+    """What was recognized and is not kept, such as ``metrics``, by name."""
+
+    @property
+    def usable(self) -> bool:
+        """True when any file was of a known format."""
+        return self.files > 0
+
+
+def import_with(
+    store: Store, paths: Sequence[Path], importers: Sequence[Importer], format_name: str | None
+) -> Imported:
+    """Store what the files hold, folders walked in sorted order; durable on return.
+
+    Args:
+        store: the open store.
+        paths: files and folders.
+        importers: the formats to try, in order.
+        format_name: tries only the importer of this name.
+
+    Raises:
+        NoSuchFileError: one of the paths does not exist; nothing was imported.
+        UnknownFormatError: ``format_name`` is no importer's name.
+        StoreError: the store failed; what was stored before stays, and importing again stores nothing twice.
+    """
+    chosen = [each for each in importers if format_name in (None, each.name)]
+    if not chosen:
+        raise UnknownFormatError(format_name or "", [each.name for each in importers])
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFileError(path)
+    run = _Run(store, chosen)
+    for path in paths:
+        for file, shown, named in _files(path):
+            run.read(file, shown, named=named)
+    return run.finish()
+
+
+def _files(path: Path) -> Iterator[tuple[Path, str, bool]]:
+    """Yield each file, how its path is shown, and whether it was named itself."""
+    if path.is_file():
+        yield path, str(path), True
+        return
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            yield file, file.relative_to(path).as_posix(), False
+
+
+class _Run:
+    """One import: what was found so far."""
+
+    def __init__(self, store: Store, importers: Sequence[Importer]) -> None:
+        self._importers = importers
+        self._writer = Writer(store)
+        self._rejected: list[Rejection] = []
+        self._formats: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+        # Hashes of ids: a recorded file is often kept in two forms, and a run may hold millions of spans.
+        self._spans: set[int] = set()
+        self._log_records: set[int] = set()
+
+    def read(self, file: Path, shown: str, *, named: bool) -> None:
+        """Store what the file holds, if any importer reads it."""
+        try:
+            for importer in self._importers:
+                found = importer.read(file)
+                if found is None:
+                    continue
+                self._formats[importer.name] += 1
+                for each in found:
+                    match each:
+                        case Recorded(request=request, data=data):
+                            origin = Origin(f"import:{importer.name}", shown)
+                            self._count(self._writer.add(request, data, origin), shown)
+                        case Damage(reason=reason, line=line):
+                            self._rejected.append(Rejection(path=shown, line=line, reason=reason))
+                        case Skipped(what=what):
+                            self._skipped[what] += 1
+                return
+        except OSError as error:
+            self._rejected.append(Rejection(path=shown, line=None, reason=f"cannot be read: {error.strerror}"))
+            return
+        if named or file.suffix in _SUFFIXES:
+            self._rejected.append(Rejection(path=shown, line=None, reason="no known format recognizes it"))
+
+    def finish(self) -> Imported:
+        """Write what waits, and return what was found."""
+        self._writer.flush()
+        return Imported(
+            files=self._formats.total(),
+            spans=len(self._spans),
+            log_records=len(self._log_records),
+            rejected=tuple(self._rejected),
+            formats=dict(self._formats),
+            skipped=dict(self._skipped),
+        )
+
+    def _count(self, batch: Batch, shown: str) -> None:
+        spans, logs = batch.spans, batch.log_records
+        if spans:
+            self._spans.update(map(hash, zip(spans["project"], spans["trace_id"], spans["span_id"], strict=True)))
+        if logs:
+            self._log_records.update(map(hash, zip(logs["project"], logs["record_id"], strict=True)))
+        self._rejected += [Rejection(path=shown, line=None, reason=each.reason) for each in batch.rejected]
