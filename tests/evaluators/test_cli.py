@@ -1,0 +1,205 @@
+"""The command line, as a script and as a person use it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from spanproof_collector.store import open_store
+from spanproof_evaluators.__main__ import main
+from spanproof_evaluators.cli.group import COMMANDS, cli
+from tests.evaluators.shop import SUITE, attempt
+from tests.storing import put
+
+TRIAL_KEYS = {
+    *("trial_id", "session_id", "trace_ids", "source", "path", "dialects", "task_id", "attempt", "variant", "suite"),
+    *("agent", "started_at", "ended_at", "status", "status_reason", "solved", "joined_by", "steps", "tool_calls"),
+    *("final_answer", "claim", "outcome", "false_success", "usage", "cost", "completeness"),
+}
+"""The keys that the machine-readable interface promises."""
+
+MEASURE_KEYS = {
+    *("value", "k", "unit", "numerator", "denominator", "excluded", "unavailable", "bounds", "interval"),
+    *("interval_method", "n_units", "n_clusters", "evidence_ids", "reason"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a folder with a filled store and a suite file."""
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        put(
+            store,
+            attempt("plain", at=0),
+            attempt("timeout", variant="fast", result=None, receipt=None, claim="none", at=10),
+            attempt("blind", variant="fast", refunds=None, at=20),
+            attempt("liar", variant="fast", refunds=[], score=0.9, usd="0.30", at=30),
+            attempt("newest", at=40),
+        )
+    (tmp_path / "suite.json").write_text(json.dumps(SUITE))
+    return tmp_path
+
+
+class Ran:
+    """What a command printed and how it ended."""
+
+    def __init__(self, place: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
+        self.code = main([*arguments, "--store", f"chdb://{place}/store"])
+        self.out, self.err = capsys.readouterr()
+
+    @property
+    def lines(self) -> list[dict[str, object]]:
+        """JSON lines of standard output."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def test_trials_come_in_the_order_of_urgency_then_newest_first(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Ran(place, capsys, "evaluate", "--suite", str(place / "suite.json"))
+    found = Ran(place, capsys, "trials", "--json")
+    assert [one["trial_id"] for one in found.lines] == ["liar", "timeout", "blind", "newest", "plain"]
+    assert [one["false_success"] for one in found.lines] == [True, None, None, False, False]
+    assert found.code == 0
+
+
+def test_a_trial_in_json_has_every_promised_key(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = Ran(place, capsys, "trials", "--json", "--trial", "plain").lines
+    assert one.keys() >= TRIAL_KEYS
+    assert one["started_at"] == str(int(str(one["started_at"])))
+    assert one["cost"] == {"usd": "0.40", "covered": True, "reason": None, "catalogue": None}
+    calls: list[dict[str, dict[str, object]]] = one["tool_calls"]  # type: ignore[assignment]  # a list in JSON
+    assert [call["arguments"] for call in calls] == [{"order": "ORD-1"}]
+    assert [call["effect"]["state"] for call in calls] == ["verified"]
+
+
+def test_evaluate_and_report_have_the_promised_shape(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = str(place / "suite.json")
+    (evaluated,) = Ran(place, capsys, "evaluate", "--suite", suite, "--json").lines
+    (reported,) = Ran(place, capsys, "report", "--suite", suite, "--json").lines
+    assert reported == evaluated
+    assert reported.keys() >= {"suite", "filter", "certificate", "variants", "results"}
+    variants: dict[str, dict[str, dict[str, dict[str, object]]]] = reported["variants"]  # type: ignore[assignment]
+    assert variants.keys() == {"careful", "fast"}
+    for variant in variants.values():
+        for measure in variant["measures"].values():
+            assert measure.keys() >= MEASURE_KEYS
+            assert measure["value"] is not None or measure["reason"]
+    cost = variants["careful"]["measures"]["cost_per_verified_outcome"]
+    assert (cost["value"], cost["numerator"], cost["denominator"]) == ("0.40", "0.80", 2)
+    assert reported["gates"]["fast"]["decided_by"] == "false_success"  # type: ignore[index]
+
+
+def test_a_claim_without_a_verdict_is_marked_unproven(place: Path) -> None:
+    result = CliRunner().invoke(cli, ["trials", "--store", f"chdb://{place}/store"], env={"COLUMNS": "200"})
+    assert result.output.count("UNPROVEN") == 4
+
+
+def test_the_report_says_the_inversion_and_shows_the_proof(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = str(place / "suite.json")
+    Ran(place, capsys, "evaluate", "--suite", suite)
+    html = place / "report.html"
+    result = CliRunner().invoke(
+        cli, ["report", "--store", f"chdb://{place}/store", "--html", str(html)], env={"COLUMNS": "200"}
+    )
+    assert result.exit_code == 0
+    for text in (result.output, html.read_text()):
+        assert "fails gate false_success" in text
+        assert "0 of 0 rows match" in text
+        assert "liar" in text
+
+
+def test_show_tells_one_trial_whole(place: Path) -> None:
+    runner = CliRunner()
+    store = ["--store", f"chdb://{place}/store"]
+    runner.invoke(cli, ["evaluate", "--suite", str(place / "suite.json"), *store])
+    result = runner.invoke(cli, ["show", "liar", *store], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    for part in ("issue_refund", '{"order": "ORD-1"}', "witness row 1", "declared", "failed: exactly 1 row(s)"):
+        assert part in result.output
+
+
+def test_show_finds_a_trial_by_the_beginning_of_its_id(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = Ran(place, capsys, "show", "pla", "--json").lines
+    assert one["trial_id"] == "plain"
+    assert "results" in one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "nobody"], "no trial is called 'nobody'"),
+        (["report", "--task", "other"], "no trial matches task=other"),
+        (["evaluate", "--suite", "missing.json"], "there is no such file"),
+        (["trials", "--since", "yesterday"], "is no time"),
+        (["trials", "--label", "novalue"], "is no label"),
+        (["trials", "--unknown-option"], "No such option"),
+    ],
+)
+def test_what_cannot_run_says_why_and_exits_with_2(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    ran = Ran(place, capsys, *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.out == ""
+
+
+def test_a_suite_with_an_unknown_key_is_refused_by_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "suite.json").write_text(json.dumps({**SUITE, "taks": []}))
+    ran = Ran(place, capsys, "evaluate", "--suite", str(place / "suite.json"))
+    assert ran.code == 2
+    assert "suite.json: taks: unknown key" in ran.err
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trials", "--store", f"chdb://{tmp_path}/none"]) == 2
+    assert "there is no store" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("option", [["--variant", "fast"], ["--text", "refunded"], ["--since", "2025-10-09T08:53:30Z"]])
+def test_a_filter_chooses_trials(place: Path, capsys: pytest.CaptureFixture[str], option: list[str]) -> None:
+    every = len(Ran(place, capsys, "trials", "--json").lines)
+    assert 0 < len(Ran(place, capsys, "trials", "--json", *option).lines) <= every
+
+
+def test_the_text_of_a_trace_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        put(store, attempt("evil", answer="\x1b[2J[bold]done[/bold]\u202e", variant="[red]x[/red]"))
+    shown = Ran(tmp_path, capsys, "show", "evil").out
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "\\x1b[2J[bold]done[/bold]" in shown
+    assert "[red]x[/red]" in shown
+
+
+def test_the_text_of_a_trace_cannot_become_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        put(store, attempt("evil", variant="<script>alert(1)</script>"))
+    html = tmp_path / "report.html"
+    Ran(tmp_path, capsys, "report", "--html", str(html))
+    text = html.read_text()
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_every_command_explains_its_exit_codes() -> None:
+    runner = CliRunner()
+    assert "Exit codes: 0 pass or done" in runner.invoke(cli, ["--help"]).output
+    for name in COMMANDS:
+        result = runner.invoke(cli, [name, "--help"])
+        assert result.exit_code == 0, result.output
+        assert "Exit codes:" in result.output, name
+
+
+def test_help_loads_neither_the_engine_nor_the_model_library() -> None:
+    heavy = ("chdb", "clickhouse_connect", "pydantic", "rich", "scipy", "jinja2", "grpc")
+    code = (
+        "import sys; from spanproof_evaluators.__main__ import main; main(['--help']);"
+        f"found = [name for name in {heavy!r} if name in sys.modules]; assert not found, found"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
