@@ -203,3 +203,33 @@ def test_help_loads_neither_the_engine_nor_the_model_library() -> None:
         f"found = [name for name in {heavy!r} if name in sys.modules]; assert not found, found"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
+def test_import_counts_what_it_stored_and_names_what_it_could_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "in" / "good.pb"
+    good.parent.mkdir()
+    good.write_bytes(attempt("one").SerializeToString())
+    (tmp_path / "in" / "bad.pb").write_bytes(b"no protobuf at all")
+    for _ in range(2):
+        ran = Ran(tmp_path, capsys, "import", str(tmp_path / "in"), "--json")
+        (told,) = ran.lines
+        assert (told["files"], told["trials"], told["spans"], told["formats"]) == (1, 1, 2, {"otlp": 1})
+        assert [one["path"] for one in told["rejected"]] == ["bad.pb"]  # type: ignore[attr-defined]
+        assert ran.code == 0
+    assert [one["trial_id"] for one in Ran(tmp_path, capsys, "trials", "--json").lines] == ["one"]
+
+
+def test_import_counts_only_the_trials_of_its_own_files(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "one.pb").write_bytes(attempt("one").SerializeToString())
+    (told,) = Ran(place, capsys, "import", str(place / "one.pb"), "--json").lines
+    assert told["trials"] == 1
+
+
+def test_import_of_nothing_usable_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.pb").write_bytes(b"no protobuf at all")
+    ran = Ran(tmp_path, capsys, "import", str(tmp_path / "bad.pb"))
+    assert ran.code == 2
+    assert "nothing was usable" in ran.err
+    assert Ran(tmp_path, capsys, "import", str(tmp_path / "none.pb")).code == 2

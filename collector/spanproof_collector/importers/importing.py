@@ -57,6 +57,9 @@ class Imported:
     skipped: dict[str, int] = field(default_factory=dict)
     """What was recognized and is not kept, such as ``metrics``, by name."""
 
+    traces: frozenset[tuple[str, str]] = frozenset()
+    """The traces that the files tell of, each (project, trace id)."""
+
     @property
     def usable(self) -> bool:
         """True when any file was of a known format."""
@@ -114,6 +117,7 @@ class _Run:
         # Hashes of ids: a recorded file is often kept in two forms, and a run may hold millions of spans.
         self._spans: set[int] = set()
         self._log_records: set[int] = set()
+        self._traces: set[tuple[str, str]] = set()
 
     def read(self, file: Path, shown: str, *, named: bool) -> None:
         """Store what the file holds, if any importer reads it."""
@@ -149,6 +153,7 @@ class _Run:
             rejected=tuple(self._rejected),
             formats=dict(self._formats),
             skipped=dict(self._skipped),
+            traces=frozenset(self._traces),
         )
 
     def _count(self, batch: Batch, shown: str) -> None:
@@ -157,4 +162,7 @@ class _Run:
             self._spans.update(map(hash, zip(spans["project"], spans["trace_id"], spans["span_id"], strict=True)))
         if logs:
             self._log_records.update(map(hash, zip(logs["project"], logs["record_id"], strict=True)))
+        for columns in (spans, logs):
+            if columns:
+                self._traces.update(zip(columns["project"], columns["trace_id"], strict=True))  # type: ignore[arg-type]
         self._rejected += [Rejection(path=shown, line=None, reason=each.reason) for each in batch.rejected]

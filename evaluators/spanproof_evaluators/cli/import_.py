@@ -1,0 +1,68 @@
+"""spanproof import: recorded sessions into the store."""
+
+from pathlib import Path
+
+import click
+
+from spanproof_evaluators.cli.options import json_option, store_option
+from spanproof_evaluators.cli.output import tell
+
+SHOWN = 20
+"""How many rejections a person is shown."""
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@store_option
+@click.option("--format", "format_name", metavar="NAME", help="Read every file as this format; else it is detected.")
+@json_option
+def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_json: bool) -> None:
+    """Store recorded sessions from files and folders. The same file again stores nothing again.
+
+    A damaged file gives what is whole of it and names what is not.
+
+    Exit codes: 0 done, 2 could not run or nothing was usable.
+    """
+    from spanproof_collector.importers import import_paths
+    from spanproof_collector.store import open_store
+    from spanproof_collector.trials import read_trials
+    from spanproof_evaluators.reports.wording import one_line
+
+    with open_store(address) as store:
+        found = import_paths(store, paths, format_name)
+        trials = sum(
+            1
+            for trial in read_trials(store)
+            if any((trial.project, trace_id) in found.traces for trace_id in trial.trace_ids)
+        )
+    if as_json:
+        from spanproof_evaluators.reports.machine import line
+
+        click.echo(
+            line(
+                {
+                    "files": found.files,
+                    "trials": trials,
+                    "spans": found.spans,
+                    "log_records": found.log_records,
+                    "rejected": [{"path": one.path, "line": one.line, "reason": one.reason} for one in found.rejected],
+                    "formats": dict(found.formats),
+                    "skipped": dict(found.skipped),
+                }
+            )
+        )
+    else:
+        formats = ", ".join(f"{count} {name}" for name, count in sorted(found.formats.items())) or "none"
+        click.echo(
+            f"{found.files} files ({formats}): {trials} trials, {found.spans} spans, {found.log_records} log records"
+        )
+    for what, count in sorted(found.skipped.items()):
+        tell(f"passed over: {count} {what}")
+    for one in found.rejected[:SHOWN]:
+        place = one.path if one.line is None else f"{one.path}:{one.line}"
+        tell(one_line(f"rejected: {place}: {one.reason}", 400))
+    if len(found.rejected) > SHOWN:
+        tell(f"and {len(found.rejected) - SHOWN} more; --json lists all")
+    if not found.usable:
+        tell("nothing was usable")
+        click.get_current_context().exit(2)
