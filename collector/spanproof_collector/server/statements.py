@@ -336,7 +336,7 @@ def _insert(text: bytes, tokens: list[_Token]) -> Statement:
     if len(tokens) > 2 and _starts_data(tokens):
         name = tokens[-1].text
         if _INPUT_FORMAT.match(name) is None:
-            # Values among them: its fields may be expressions, which are SQL that nobody has read yet.
+            # Some read what they are told of in a file: a template, a schema.
             raise RefusedError(ACCESS_DENIED, f"Inserts in the format {name[:40]} are not run here")
         rest = re.compile(rb"[ \t]*(?:\r?\n)?").match(text, tokens[-1].end)
         return Statement(

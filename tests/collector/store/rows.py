@@ -11,12 +11,12 @@ INGESTED = 1_700_000_000_000
 Columns = dict[str, list[object]]
 
 
-def span_row(trace_id: str = "a" * 32, span_id: str = "b" * 16, **facts: object) -> dict[str, object]:
+def span_row(**facts: object) -> dict[str, object]:
     """Return one row of ``spans``."""
     return {
         "project": "default",
-        "trace_id": trace_id,
-        "span_id": span_id,
+        "trace_id": "a" * 32,
+        "span_id": "b" * 16,
         "parent_span_id": "",
         "start_unix_nano": 1_700_000_000_000_000_001,
         "end_unix_nano": 1_700_000_000_000_000_002,
@@ -44,13 +44,13 @@ def span_row(trace_id: str = "a" * 32, span_id: str = "b" * 16, **facts: object)
     }
 
 
-def log_row(trace_id: str = "a" * 32, record_id: str = "r", **facts: object) -> dict[str, object]:
+def log_row(**facts: object) -> dict[str, object]:
     """Return one row of ``log_records``."""
     return {
         "project": "default",
-        "trace_id": trace_id,
+        "trace_id": "a" * 32,
         "span_id": "",
-        "record_id": record_id,
+        "record_id": "r",
         "time_unix_nano": 1_700_000_000_000_000_001,
         "observed_unix_nano": 0,
         "severity": 9,

@@ -21,7 +21,7 @@ from spanproof_collector.store.values import (
     encode,
 )
 
-text = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+text = st.text(st.characters(codec="utf-8"), max_size=40)
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | text | st.binary(max_size=40)
 values: st.SearchStrategy[Value] = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=8) | st.dictionaries(text, inner, max_size=8), max_leaves=40

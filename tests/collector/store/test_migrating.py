@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+
+from spanproof_collector.errors import StoreTooNewError
+from spanproof_collector.store import Query, Store, open_store
+from spanproof_collector.store.migrating import Migration, known_migrations, migrate, split_statements
+from tests.collector.store.rows import put_spans, span_row
+
+TABLES = {"spans", "log_records", "content", "steps", "log_steps", "results", "dead_letters", "schema_version"}
+
+
+def tables_of(store: Store) -> set[str]:
+    with store._connection() as connection:
+        return {name for (name,) in connection.client.query("SHOW TABLES").result_rows}
+
+
+def applied(store: Store) -> list[object]:
+    return [version for (version,) in store.rows(Query.READ_SCHEMA_VERSION)]
+
+
+def test_a_new_store_has_every_table_and_knows_its_version(store: Store) -> None:
+    assert tables_of(store) == TABLES
+    assert applied(store) == [migration.version for migration in known_migrations()]
+
+
+def test_migrating_again_changes_nothing(store: Store) -> None:
+    put_spans(store, span_row())
+
+    store.migrate()
+    # As if nothing were recorded: every statement runs again.
+    migrate([], store._run, store._record_migration)
+
+    assert applied(store) == [migration.version for migration in known_migrations()]
+    assert len(store.read_traces([("default", "a" * 32)])) == 1
+
+
+@pytest.mark.parametrize("done", range(len(known_migrations()[0].statements) + 1))
+def test_a_migration_that_was_killed_is_finished_the_next_time(tmp_path: Path, done: int) -> None:
+    class Killed(BaseException):
+        pass
+
+    address = f"chdb://{tmp_path}/store"
+    left = done
+    run = Store._run
+
+    def run_some(store: Store, statement: str) -> None:
+        nonlocal left
+        if not left:
+            raise Killed
+        left -= 1
+        run(store, statement)
+
+    def record_nothing(store: Store, migration: Migration) -> None:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "_run", run_some)
+        patch.setattr(Store, "_record_migration", record_nothing)
+        with pytest.raises(Killed):
+            open_store(address)
+
+    with open_store(address) as store:
+        assert tables_of(store) == TABLES
+        assert applied(store) == [migration.version for migration in known_migrations()]
+
+
+def test_only_what_was_not_applied_runs(store: Store) -> None:
+    second = Migration(
+        version=2, name="more", statements=("CREATE TABLE more (a UInt8) ENGINE = MergeTree ORDER BY a",)
+    )
+
+    # Not idempotent on purpose: run twice, it fails.
+    store.migrate([*known_migrations(), second])
+    store.migrate([*known_migrations(), second])
+
+    assert applied(store) == [1, 2]
+    assert "more" in tables_of(store)
+
+
+def test_a_store_of_a_newer_spanproof_is_refused_and_left_alone(tmp_path: Path) -> None:
+    address = f"chdb://{tmp_path}/store"
+    with open_store(address) as store:
+        store.insert("schema_version", {"version": [99], "name": ["future"]}, "future")
+
+    with pytest.raises(StoreTooNewError, match="99"):
+        open_store(address)
+
+
+def test_the_versions_count_from_one_without_gaps() -> None:
+    versions = [migration.version for migration in known_migrations()]
+
+    assert versions == list(range(1, len(versions) + 1))
+
+
+def test_a_statement_ends_with_a_semicolon_at_the_end_of_its_line() -> None:
+    assert split_statements("-- a; comment\nSELECT ';'\n  -- more\n;\n\nSELECT 2;\n") == ("SELECT ';'", "SELECT 2")
+
+
+def test_a_file_with_another_name_is_no_migration(tmp_path: Path) -> None:
+    (tmp_path / "first.sql").write_text("")
+
+    with pytest.raises(ValueError, match=r"first\.sql"):
+        known_migrations(tmp_path)
