@@ -3,6 +3,7 @@
 The one boundary at which every SpanproofError ends is ``main``.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,8 +18,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="spanproof", standalone_mode=False)
     except SpanproofError as error:
-        click.echo(f"spanproof: {error}", err=True)
+        from spanproof_evaluators.reports.wording import clean
+
+        click.echo(f"spanproof: {clean(str(error))}", err=True)
         return 2
+    except BrokenPipeError:
+        # Whoever read has enough; what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except click.ClickException as error:
         error.show()
         return 2

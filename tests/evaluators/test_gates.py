@@ -4,7 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanproof_collector.model.trials import EffectState
@@ -84,6 +84,7 @@ ORDER = {"fail": 0, "inconclusive": 1, "pass": 2}
 OUTCOMES: tuple[Verdict, ...] = ("verified", "failed", "unavailable")
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(STATES)), min_size=1, max_size=4),
     st.data(),

@@ -123,3 +123,12 @@ def test_swapping_the_variants_swaps_the_report(store: Store, shop: Suite) -> No
     judged(store, shop)
     decisions = {one.name: one.decision.decision for one in told(store, shop).variants}
     assert decisions == {"careful": "fail", "fast": "pass"}
+
+
+def test_evaluation_works_through_the_server_that_holds_the_store(
+    store: Store, store_over_http: Store, shop: Suite
+) -> None:
+    put(store, attempt("good"), attempt("bad", refunds=[], at=10))
+    found = judged(store_over_http, shop)
+    assert {name: one.outcome.state for name, one in found.items()} == {"good": "verified", "bad": "failed"}
+    assert judged(store, shop) == found

@@ -2,7 +2,7 @@
 
 import json
 
-from spanproof_collector.model.trials import ToolCall
+from spanproof_collector.model.trials import Progress, Quality, Receipt, Refusal, ToolCall, Wait
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Plain, plain
 from spanproof_evaluators.model.reports import Report
@@ -79,8 +79,21 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             "truncated_values": trial.completeness.truncated_values,
             "unclaimed_spans": trial.completeness.unclaimed_spans,
         },
+        "receipts": [_evidence(receipt) for receipt in trial.receipts],
+        "waits": [_evidence(wait) for wait in trial.waits],
+        "refusals": [_evidence(refusal) for refusal in trial.refusals],
+        "progress": [_evidence(window) for window in trial.progress],
+        "quality": [_evidence(quality) for quality in trial.quality],
         "foreign_results": [plain(result) for result in trial.foreign_results],
     }
+
+
+def _evidence(value: Receipt | Wait | Refusal | Progress | Quality) -> dict[str, Plain]:
+    """Return a piece of evidence, its times as text."""
+    found = plain(value)
+    if not isinstance(found, dict):
+        raise TypeError(f"{type(value).__name__} is no dataclass")
+    return {key: str(item) if key in ("time", "deadline") and item is not None else item for key, item in found.items()}
 
 
 def _call(call: ToolCall) -> dict[str, Plain]:

@@ -1,5 +1,6 @@
 """Proof: for a trial that needs a look, the spans, receipts and end-state rows that show it."""
 
+from spanproof_collector.model.trials import Receipt, Trial
 from spanproof_evaluators.model.assessments import Assessment
 
 
@@ -24,13 +25,25 @@ def proof(one: Assessment) -> list[tuple[str, str, tuple[str, ...]]]:
             place = " ".join(part for part in (effect.operation, effect.resource, effect.destination) if part)
             found.append((f"effect {effect.state}: {call.name}", f"{place} {effect.reason}".strip(), call.span_ids[:1]))
         for receipt in call.receipts:
-            seen = " ".join(part for part in (receipt.observer, receipt.observed) if part)
-            found.append((f"receipt {receipt.state}: {call.name}", seen, (receipt.span_id,)))
+            found.append((f"receipt {receipt.state}: {call.name}", _seen(receipt), (receipt.span_id,)))
+    for receipt in unmatched(one.trial):
+        found.append((f"receipt {receipt.state}, of no call", _seen(receipt), (receipt.span_id,)))
     for result in one.results:
         if result.evaluator != "false_success" and result.state in ("fail", "unavailable"):
             word = "flag" if result.label == "diagnostic" else result.state
             found.append((f"{result.evaluator}: {word}", result.explanation, result.span_ids))
     return found
+
+
+def unmatched(trial: Trial) -> list[Receipt]:
+    """Return the receipts that belong to no call: something was seen that no call accounts for."""
+    matched = [receipt for call in trial.tool_calls for receipt in call.receipts]
+    return [receipt for receipt in trial.receipts if receipt not in matched]
+
+
+def _seen(receipt: Receipt) -> str:
+    place = " ".join(part for part in (receipt.operation, receipt.resource, receipt.destination) if part)
+    return " ".join(part for part in (receipt.observer, receipt.observed, f"({place})" if place else "") if part)
 
 
 def _span(span_id: str | None) -> tuple[str, ...]:

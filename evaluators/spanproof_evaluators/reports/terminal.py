@@ -12,7 +12,7 @@ from spanproof_evaluators.model.assessments import Assessment, by_urgency
 from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.decisions import Verdict
 from spanproof_evaluators.model.reports import Report
-from spanproof_evaluators.reports.proof import proof
+from spanproof_evaluators.reports.proof import proof, unmatched
 from spanproof_evaluators.reports.wording import (
     BESIDE,
     SIGNALS,
@@ -197,6 +197,18 @@ def print_trial(console: Console, one: Assessment) -> None:
         for receipt in call.receipts:
             seen = " ".join(part for part in (receipt.observer, receipt.observed) if part)
             console.print(_text(f"  receipt   {receipt.state}: {one_line(seen, 400)}  span {receipt.span_id}"))
+    for receipt in unmatched(trial):
+        console.print(_text(f"receipt of no call  {receipt.state}: {one_line(receipt.observed or '', 400)}", "yellow"))
+    for wait in trial.waits:
+        held = "stops the clock" if wait.legitimate else "does not stop the clock"
+        console.print(_text(f"wait for {wait.owner or 'nobody'}: {one_line(wait.decision or 'no decision')}, {held}"))
+    for refusal in trial.refusals:
+        console.print(_text(f"refused by {refusal.by or 'nobody named'}: {one_line(refusal.reason or 'no reason')}"))
+    for quality in trial.quality:
+        console.print(_text(f"quality {quality.score} by {quality.grader} {quality.revision}"))
+    for foreign in trial.foreign_results:
+        told = foreign.label if foreign.score is None else f"{foreign.score} {foreign.label or ''}"
+        console.print(_text(f"another tool says  {foreign.name}: {one_line(told or 'nothing', 400)}", "dim"))
     console.print(
         Text.assemble(
             ("claim ", "dim"),
