@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 _GZIP: Final = b"\x1f\x8b"
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _CHUNK: Final = 1024 * 1024
 _MAX_WHOLE: Final = 2 * 1024**3
 
@@ -57,24 +58,24 @@ class ReadableFile:
         return b"".join(parts)
 
     def _unpacked(self, raw: Iterator[bytes]) -> Iterator[bytes]:
-        member = zlib.decompressobj(32 + zlib.MAX_WBITS)
+        member = zlib.decompressobj(_GZIP_WINDOW)
         for packed in raw:
             rest = packed
-            while rest:
+            while True:
                 if member.eof:
-                    rest = rest.lstrip(b"\0")  # padding, as tape archives leave it
+                    rest = rest.lstrip(b"\0")  # padding, as archives leave it
                     if not rest:
                         break
-                    member = zlib.decompressobj(32 + zlib.MAX_WBITS)
+                    member = zlib.decompressobj(_GZIP_WINDOW)
                 try:
                     part = member.decompress(rest, _CHUNK)
                 except zlib.error as error:
                     self.damage = f"the gzip is damaged: {error}"
                     return
-                rest = member.unused_data if member.eof else member.unconsumed_tail
                 if part:
                     yield part
-                elif not member.eof:
+                rest = member.unused_data if member.eof else member.unconsumed_tail
+                if not rest and len(part) < _CHUNK:
                     break
         if not member.eof:
             self.damage = "the gzip is cut off"

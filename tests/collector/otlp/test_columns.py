@@ -1,0 +1,197 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from spanproof_collector.dialects import LogProjection, Projection, project
+from spanproof_collector.otlp import Batch, Origin, Sent, convert_logs, convert_traces
+from spanproof_collector.store.values import LIST, SPACED, STRING, WHOLE
+from tests.factories import chat, log_record, logs, said, span, trace_id, traces
+
+
+def _broken(**ids: bytes) -> Span:
+    broken = span("broken")
+    for name, value in ids.items():
+        setattr(broken, name, value)
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("ids", "reason"),
+    [
+        ({"trace_id": b"short"}, "trace id has 5 bytes, not 16"),
+        ({"trace_id": b""}, "trace id has 0 bytes, not 16"),
+        ({"trace_id": bytes(16)}, "trace id is all zeros"),
+        ({"span_id": b"too long!"}, "span id has 9 bytes, not 8"),
+        ({"span_id": bytes(8)}, "span id is all zeros"),
+        ({"parent_span_id": b"half"}, "parent span id has 4 bytes, not 8"),
+    ],
+)
+def test_a_span_whose_id_has_no_valid_length_is_rejected_alone(ids: dict[str, bytes], reason: str) -> None:
+    broken = _broken(**ids)
+    batch = convert_traces(traces(span("good"), broken, span("better")), Sent())
+    assert batch.spans["name"] == ["good", "better"]
+    assert [(each.reason, each.body) for each in batch.rejected] == [(reason, broken.SerializeToString())]
+
+
+def test_a_parent_of_zeros_is_no_parent() -> None:
+    assert convert_traces(traces(_broken(parent_span_id=bytes(8))), Sent()).spans["parent_span_id"] == [""]
+
+
+def test_a_log_record_with_a_broken_id_is_kept_without_it() -> None:
+    record = log_record("said")
+    record.trace_id = b"short"
+    assert convert_logs(logs(record), Sent()).log_records["trace_id"] == [""]
+
+
+def test_steps_tell_of_every_span() -> None:
+    batch = convert_traces(traces(span("a", chat([said("user", "hi")], [])), span("b", error="no")), Sent())
+    assert batch.steps["kind"] == ["model_call", "other"]
+    assert batch.steps["failed"] == [False, True]
+    assert batch.steps["span_id"] == batch.spans["span_id"]
+
+
+def test_the_project_is_the_resource_s() -> None:
+    assert convert_traces(traces(span("a")), Sent()).spans["project"] == ["default"]
+    named = traces(span("a"), resource={"spanproof.project": "shop"})
+    assert convert_traces(named, Sent()).spans["project"] == ["shop"]
+
+
+def test_rows_say_where_they_came_from() -> None:
+    batch = convert_traces(traces(span("a")), Sent(), Origin("import:otlp", "run/1.pb"))
+    assert (batch.spans["source"], batch.spans["path"]) == (["import:otlp"], ["run/1.pb"])
+
+
+def _version(one: Span) -> int:
+    (version,) = convert_traces(traces(one), Sent()).spans["version"]
+    assert isinstance(version, int)
+    return version
+
+
+def test_the_richer_span_has_the_greater_version() -> None:
+    assert _version(span("a", {"more": "said"})) > _version(span("a"))
+
+
+def test_of_two_equally_rich_spans_the_same_one_is_greater_in_any_order() -> None:
+    one, other = span("a", {"k": "1"}), span("a", {"k": "2"})
+    assert one.ByteSize() == other.ByteSize()
+    assert _version(one) != _version(other)
+    assert _version(one) == _version(one)
+
+
+def test_a_log_record_sent_twice_has_one_id_and_another_record_another() -> None:
+    first, again = (convert_logs(logs(log_record("said", at=1)), Sent()) for _ in range(2))
+    other = convert_logs(logs(log_record("said", at=2)), Sent())
+    elsewhere = convert_logs(logs(log_record("said", at=1), scope="other"), Sent())
+    ids = [batch.log_records["record_id"][0] for batch in (first, again, other, elsewhere)]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+
+
+def _stored(text: str, sent: Sent | None = None) -> tuple[int, str, Batch]:
+    batch = convert_traces(traces(span("a", {"text": text})), sent or Sent())
+    return *_row(batch, 0), batch
+
+
+def _row(batch: Batch, number: int) -> tuple[int, str]:
+    kinds, texts = batch.spans["attribute.type"][number], batch.spans["attribute.value"][number]
+    assert isinstance(kinds, bytes)
+    assert isinstance(texts, list)
+    return kinds[0], texts[0]
+
+
+def _joined(kind: int, held: str, batch: Batch) -> str:
+    bodies = {digest: body.decode() for (_, _, digest), body in batch.content.items()}
+    match kind & ~0x0F:
+        case 0:
+            return held
+        case place if place == WHOLE:
+            return bodies[held]
+        case place:
+            return "[" + (", " if place == SPACED else ",").join(bodies[each] for each in held.split(" ")) + "]"
+
+
+MESSAGES = [{"role": "user", "content": f"{number} " + "word " * 30} for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("x" * 511, 0),
+        ("x" * 512, WHOLE),
+        ("é" * 255, 0),
+        ("é" * 256, WHOLE),
+        (json.dumps(MESSAGES), SPACED),
+        (json.dumps(MESSAGES, separators=(",", ":")), LIST),
+        (json.dumps(MESSAGES, indent=1), WHOLE),
+        (json.dumps(list(range(400))), WHOLE),
+        (json.dumps(MESSAGES)[:-1], WHOLE),
+        ("[" * 2000, WHOLE),
+    ],
+)
+def test_a_long_text_goes_out_of_line_and_joins_to_the_same_bytes(text: str, place: int) -> None:
+    kind, held, batch = _stored(text)
+    assert kind == STRING | place
+    assert _joined(kind, held, batch) == text
+
+
+@given(
+    st.lists(st.sampled_from([*MESSAGES, {"role": "user", "content": "é" * 300}]), min_size=1, max_size=6),
+    st.sampled_from([(", ", ": "), (",", ":")]),
+)
+def test_every_length_of_a_growing_history_joins_to_the_same_bytes(
+    messages: list[dict[str, str]], separators: tuple[str, str]
+) -> None:
+    texts = [json.dumps(messages[: end + 1], separators=separators) for end in range(len(messages))]
+    texts += texts[-1:]
+    batch = convert_traces(traces(*[span(f"{n}", {"text": text}) for n, text in enumerate(texts)]), Sent())
+    assert [_joined(*_row(batch, number), batch) for number in range(len(texts))] == texts
+
+
+def test_a_message_is_sent_once_a_trace_however_often_a_history_repeats_it() -> None:
+    texts = [json.dumps(MESSAGES[: end + 1]) for end in range(1, len(MESSAGES))]
+    sent = Sent()
+    batch = convert_traces(traces(*[span(f"{n}", {"text": text}) for n, text in enumerate(texts)]), sent)
+    assert len(batch.content) == len(MESSAGES)
+    sent.add(dict(batch.content))
+    assert not convert_traces(traces(span("later", {"text": texts[-1]})), sent).content
+    assert len(convert_traces(traces(span("elsewhere", {"text": texts[-1]}, trace="b")), sent).content) == 5
+
+
+def test_what_was_sent_is_forgotten_in_the_order_sent() -> None:
+    sent = Sent(limit=4)
+    keys = [("p", "t", str(number)) for number in range(6)]
+    for key in keys:
+        sent.add({key: b""})
+    assert keys[-1] in sent
+    assert keys[0] not in sent
+
+
+def test_texts_of_records_without_a_trace_stay_in_the_row() -> None:
+    batch = convert_logs(logs(log_record("said", {"k": "x" * 600}, body="y" * 600, trace=None)), Sent())
+    assert not batch.content
+    assert batch.log_records["body"] == ["y" * 600]
+
+
+def test_a_dialect_that_fails_costs_the_projection_and_not_the_span(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(attributes: dict[str, object], *, scope_name: str) -> Projection:
+        if attributes:
+            raise RuntimeError("no such dialect")
+        return project({}, scope_name=scope_name)
+
+    monkeypatch.setattr("spanproof_collector.otlp.columns.project", failing)
+    batch = convert_traces(traces(span("a", {"k": "v"})), Sent())
+    assert (batch.spans["name"], batch.steps["kind"]) == (["a"], ["other"])
+    assert "stored without a projection" in caplog.text
+
+
+def test_columns_are_the_projections_fields() -> None:
+    steps = convert_traces(traces(span("a")), Sent()).steps
+    assert set(Projection._fields) <= set(steps)
+    log_steps = convert_logs(logs(log_record("a")), Sent()).log_steps
+    assert set(LogProjection._fields) <= set(log_steps)
+    assert convert_traces(traces(span("a")), Sent()).spans["trace_id"] == [trace_id("a").hex()]

@@ -1,0 +1,77 @@
+import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+from spanproof_collector.errors import DecodeError
+from spanproof_collector.otlp import decode_logs, decode_traces, form_of, signal_in
+from tests.factories import log_record, logs, span, traces
+from tests.shared import CAPTURES, needs_captures
+
+CAPTURED = sorted(CAPTURES.glob("*/*.pb"))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "form"),
+    [
+        ("application/x-protobuf", "protobuf"),
+        ("application/json", "json"),
+        ("application/json; charset=utf-8", "json"),
+        ("Application/X-Protobuf", "protobuf"),
+        ("text/plain", None),
+        ("", None),
+    ],
+)
+def test_a_content_type_names_a_form_whatever_its_parameters(content_type: str, form: str | None) -> None:
+    assert form_of(content_type) == form
+
+
+def test_logs_on_the_traces_path_are_refused_with_the_right_path() -> None:
+    with pytest.raises(DecodeError, match="send it to /v1/logs"):
+        decode_traces(logs(log_record("said")).SerializeToString())
+
+
+def test_traces_on_the_logs_path_are_refused_with_the_right_path() -> None:
+    with pytest.raises(DecodeError, match="send it to /v1/traces"):
+        decode_logs(traces(span("a", {"k": "v"})).SerializeToString())
+
+
+@pytest.mark.parametrize("body", [b'{"resourceLogs": []}', b'{"resourceLogs": [{"scopeLogs": []}]}'])
+def test_logs_in_json_on_the_traces_path_are_refused_with_the_right_path(body: bytes) -> None:
+    with pytest.raises(DecodeError, match="send it to /v1/logs"):
+        decode_traces(body, "json")
+
+
+def test_json_in_snake_case_is_refused_and_not_taken_for_empty() -> None:
+    with pytest.raises(DecodeError, match="lowerCamelCase"):
+        decode_traces(b'{"resource_spans": []}', "json")
+
+
+@pytest.mark.parametrize(("body", "hint"), [(b'{"resourceSpans": []}', "JSON"), (b"\x1f\x8b\x08\x00", "gzip")])
+def test_bytes_of_another_kind_are_refused_with_a_hint(body: bytes, hint: str) -> None:
+    with pytest.raises(DecodeError, match=hint):
+        decode_traces(body)
+
+
+@pytest.mark.parametrize("form", ["protobuf", "json"])
+def test_an_empty_request_is_a_request(form: str) -> None:
+    body = b"" if form == "protobuf" else b"{}"
+    assert not decode_traces(body, form).resource_spans  # type: ignore[arg-type]
+    assert not decode_logs(body, form).resource_logs  # type: ignore[arg-type]
+
+
+def test_metrics_are_told_from_spans() -> None:
+    request = ExportMetricsServiceRequest()
+    metric = request.resource_metrics.add().scope_metrics.add().metrics.add(name="a-name-of-16-ch.", unit="1")
+    metric.sum.data_points.add(as_int=1, time_unix_nano=5)
+    assert signal_in(request.SerializeToString(), "protobuf") == "metrics"
+
+
+@needs_captures
+def test_every_captured_request_is_told_by_its_bytes_and_reads_the_same_in_both_forms() -> None:
+    for path in CAPTURED:
+        body, text = path.read_bytes(), path.with_suffix(".json").read_bytes()
+        signal = signal_in(body, "protobuf")
+        assert signal == signal_in(text, "json") == path.stem.partition("-")[2], path
+        if signal == "traces":
+            assert decode_traces(body) == decode_traces(text, "json"), path
+        elif signal == "logs":
+            assert decode_logs(body) == decode_logs(text, "json"), path
