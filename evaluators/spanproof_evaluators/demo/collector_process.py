@@ -1,0 +1,88 @@
+"""A collector in a process of its own: ``spanproof serve`` on an embedded store, on ports that the system picks."""
+
+import json
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from spanproof_evaluators.errors import EvaluatorError
+
+_LONGEST_START: Final = 30.0
+_LONGEST_STOP: Final = 30.0
+_LAST_WORDS: Final = 2000
+
+
+class CollectorProcessError(EvaluatorError):
+    """The collector did not come up, or did not end well."""
+
+    def __init__(self, what: str, log: Path) -> None:
+        said = log.read_text(encoding="utf-8", errors="replace")[-_LAST_WORDS:]
+        super().__init__(f"the collector {what}. It said, in {log}:\n{said}")
+        self.log = log
+
+
+class CollectorProcess:
+    """Runs while its block does. SIGTERM ends it, and what it acknowledged is durable then."""
+
+    def __init__(self, folder: Path, *, log: Path) -> None:
+        self.address = f"chdb://{folder.resolve()}"
+        self.endpoint = ""
+        self.ready_after = 0.0
+        self._log = log
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        started = time.monotonic()
+        command = [sys.executable, "-m", "spanproof_evaluators", "serve", "--json", "--store", self.address]
+        with self._log.open("w", encoding="utf-8") as log:
+            self._process = subprocess.Popen(
+                [*command, "--grpc-port", "0", "--http-port", "0"], stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        try:
+            self.endpoint = self._wait_until_ready(self._process)
+        except BaseException:
+            self._process.kill()
+            self._end(self._process)
+            raise
+        self.ready_after = time.monotonic() - started
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop it.
+
+        Raises:
+            CollectorProcessError: it did not end by itself, or ended with an error.
+        """
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            code = self._end(self._process)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._end(self._process)
+            raise CollectorProcessError(f"did not stop within {_LONGEST_STOP:.0f} s", self._log) from error
+        if code != 0 and error is None:
+            raise CollectorProcessError(f"ended with {code}", self._log)
+
+    def _wait_until_ready(self, process: "subprocess.Popen[str]") -> str:
+        assert process.stdout is not None  # it is a pipe
+        readable, _, _ = select.select([process.stdout], [], [], _LONGEST_START)
+        if not readable:
+            raise CollectorProcessError(f"was not ready within {_LONGEST_START:.0f} s", self._log)
+        line = process.stdout.readline()
+        if not line:
+            raise CollectorProcessError(f"ended with {process.wait(_LONGEST_STOP)} before it was ready", self._log)
+        return str(json.loads(line)["grpc"])
+
+    def _end(self, process: "subprocess.Popen[str]") -> int:
+        code = process.wait(_LONGEST_STOP)
+        if process.stdout is not None:
+            process.stdout.close()
+        return code

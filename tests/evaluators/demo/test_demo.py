@@ -1,0 +1,83 @@
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from spanproof_collector.model.filters import Filter
+from spanproof_collector.store import open_store
+from spanproof_evaluators.demo.collector_process import CollectorProcess, CollectorProcessError
+from spanproof_evaluators.demo.run import DemoFolderError, run_demo
+from spanproof_evaluators.demo.world import World
+from spanproof_evaluators.model.suites import read_suite
+from spanproof_evaluators.reports.machine import report_json
+from spanproof_evaluators.runner import assess, report
+from tests.evaluators.demo.conftest import Reported
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """A run of the command."""
+
+    folder: Path
+    done: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The demo, run once as a user runs it."""
+    folder = tmp_path_factory.mktemp("demo") / ".spanproof-demo"
+    done = subprocess.run(
+        [sys.executable, "-m", "spanproof_evaluators", "demo", "--json", "--folder", str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return Ran(folder=folder, done=done)
+
+
+def test_the_command_ends_well_and_says_what_to_try_next(ran: Ran) -> None:
+    assert ran.done.returncode == 0, ran.done.stderr
+    assert f"--store chdb://{ran.folder}/store" in ran.done.stderr
+    assert (ran.folder / "report.html").read_text(encoding="utf-8").startswith("<!")
+
+
+def test_two_runs_of_the_demo_give_the_same_numbers(
+    ran: Ran, requests: list[ExportTraceServiceRequest], reported: Reported
+) -> None:
+    again = json.loads(json.dumps(report_json(reported(requests))))
+    assert json.loads(ran.done.stdout)["variants"] == again["variants"]
+
+
+def test_the_report_is_made_from_the_store_alone(ran: Ran) -> None:
+    suite = read_suite(ran.folder / "suite.json")
+    with open_store(f"chdb://{ran.folder}/store") as store:
+        assert store.embedded_path is not None  # the collector has let go of it
+        made = report(list(assess(store, Filter(suites=(suite.id,)), suite)), suite, described="suite demo-shop")
+    assert json.loads(json.dumps(report_json(made))) == json.loads(ran.done.stdout)
+
+
+def test_the_worlds_show_what_the_report_says(ran: Ran) -> None:
+    twice = World(ran.folder / "worlds" / "fast.refund-lamp.0")
+    assert [row["order_id"] for row in twice.rows("refunds")] == ["ORD-1001", "ORD-1001"]
+    assert World(ran.folder / "worlds" / "fast.return-label.0").mails() == {}
+    assert len(World(ran.folder / "worlds" / "careful.return-label.0").mails()) == 1
+
+
+def test_a_folder_that_the_demo_did_not_make_is_left_alone(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("precious", encoding="utf-8")
+    with pytest.raises(DemoFolderError, match="was not made by the demo"):
+        run_demo(tmp_path, on_step=print)
+    assert mine.read_text(encoding="utf-8") == "precious"
+
+
+def test_a_collector_that_does_not_come_up_is_an_error_with_its_words(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "store"
+    in_the_way.write_text("", encoding="utf-8")
+    with pytest.raises(CollectorProcessError, match=r"(?s)ended with 2 before it was ready.*cannot be used"):
+        CollectorProcess(in_the_way, log=tmp_path / "log").__enter__()
