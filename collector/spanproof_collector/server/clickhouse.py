@@ -135,6 +135,7 @@ class ClickHouseEndpoint:
             lifespan="off",
             ws="none",
             server_header=False,
+            date_header=False,
             timeout_graceful_shutdown=5,
         )
         self._server = _Server(config)
@@ -146,6 +147,7 @@ class ClickHouseEndpoint:
         if self._server is None or self._serving is None:
             return
         self._server.should_exit = True
+        self._server.leaving.set()
         await self._serving
         self._server = self._serving = None
         self._threads.shutdown(wait=True)
@@ -157,10 +159,15 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
+        self.leaving = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.ready.set()
+
+    async def main_loop(self) -> None:
+        # uvicorn's own wakes up ten times a second, to renew a header that is switched off here.
+        await self.leaving.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -284,7 +291,7 @@ class _Request:
             statement=statement,
             parameters={name[6:]: value for name, value in fields.items() if name.startswith("param_")},
             settings=settings,
-            database=fields.get("database") or self._request.headers.get("x-clickhouse-database") or DATABASE,
+            database=_database(fields.get("database") or self._request.headers.get("x-clickhouse-database")),
             format=statement.format
             or fields.get("default_format")
             or self._request.headers.get("x-clickhouse-format")
@@ -401,6 +408,11 @@ class _Request:
             if made is not None:
                 return made()
         return None
+
+
+def _database(asked: str | None) -> str:
+    # What clients call the default one is empty here, and what is put there does not outlive the engine.
+    return DATABASE if asked in (None, "", "default") else asked
 
 
 def _prepare(handle: Handle, call: _Call) -> None:

@@ -10,6 +10,7 @@ a file. So ours has another name, and ``default`` is replaced by an empty one ea
 
 import contextlib
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -97,7 +98,10 @@ class Engine:
             for place in (self.path, self.temporary, home):
                 place.mkdir(mode=0o700, exist_ok=True)
             for leftover in self.temporary.iterdir():
-                leftover.unlink()
+                if leftover.is_dir() and not leftover.is_symlink():
+                    shutil.rmtree(leftover)
+                else:
+                    leftover.unlink()
             (home / _CONFIG).write_text(_SETTINGS)
             # The name of the settings is relative because the connection string mangles some characters.
             with _working_in(home):

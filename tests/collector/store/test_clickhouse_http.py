@@ -308,6 +308,7 @@ def test_another_database_is_another_place(client: Client, endpoint: ClickHouseE
 
     assert ask(endpoint, b"SELECT currentDatabase()", path="/?database=other%60one")[2] == b"other`one\n"
     assert ask(endpoint, b"SELECT currentDatabase()")[2] == b"spanproof\n"
+    assert ask(endpoint, b"SELECT currentDatabase()", path="/?database=default")[2] == b"spanproof\n"
     assert ask(endpoint, path="/?database=nowhere")[0] == 404
 
 

@@ -58,6 +58,7 @@ def test_content_in_temporary_files_stays_in_the_folder_and_is_cleaned_when_it_o
         assert Path(tempfile.gettempdir()) == tmp_path / "store" / "tmp"
     assert tempfile.gettempdir() == before
     (tmp_path / "store" / "tmp" / "x.native").write_text("a transcript that a killed process left")
+    (tmp_path / "store" / "tmp" / "folder" / "inside").mkdir(parents=True)
 
     with open_store(f"chdb://{tmp_path}/store"):
         assert list((tmp_path / "store" / "tmp").iterdir()) == []

@@ -11,7 +11,8 @@ from spanproof_collector.server.statements import (
     check,
     check_setting,
 )
-from spanproof_collector.store import Store
+from spanproof_collector.store import Query, Store
+from spanproof_collector.store.migrating import known_migrations
 
 FUNCTIONS = frozenset({"file", "url", "numbers", "newtablefunction"})
 
@@ -61,6 +62,15 @@ def refused(sql: str) -> int:
 )
 def test_what_a_client_of_the_store_needs_is_run(sql: str) -> None:
     assert check(sql.encode(), FUNCTIONS).kind == sql.split()[0].upper().strip("(")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [query.sql for query in Query]
+    + [statement for migration in known_migrations() for statement in migration.statements],
+)
+def test_what_the_store_itself_says_is_run(sql: str) -> None:
+    check(sql.encode(), FUNCTIONS)
 
 
 @pytest.mark.parametrize(
