@@ -282,7 +282,8 @@ def assemble(
         ),
         answer=answer,
     )
-    agents = [run for _, run in _outer_agents(trial)] + [run for _, run in trial.agents()]
+    # a workflow lends its name only where no agent has one
+    agents = sorted((run for _, run in trial.agents()), key=lambda run: run.operation != "invoke_agent")
     attempt = next((v for s in spans if type(v := s.attributes.get(semconv.ATTEMPT)) is int), None)
     times = [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]
     return Trial(

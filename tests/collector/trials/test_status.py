@@ -182,3 +182,9 @@ def test_an_end_state_is_kept_with_the_word_of_its_digest(store: Store) -> None:
     )
     trial = trial_of(store, traces(span("run", agent(), events=[state, forged])))
     assert [item.digest_matches for item in trial.end_states] == [True, False]
+
+
+def test_the_agent_of_a_trial_is_the_agent_and_not_the_workflow_around_it(store: Store) -> None:
+    workflow = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "nightly"}
+    trial = trial_of(store, traces(span("w", workflow, seconds=9), span("run", agent("refunder"), parent="w", at=1)))
+    assert trial.agent_name == "refunder"
