@@ -144,6 +144,9 @@ def refund(state_: str, **more: str | None) -> ToolCall:
             [refund("verified", observed="r1"), refund("verified", observed="r2")], "fail", id="two receipts, no key"
         ),
         pytest.param(
+            [refund("verified", observed="r1"), refund("verified", observed="r1")], "unavailable", id="one row, no key"
+        ),
+        pytest.param(
             [refund("verified", observed="r1", key="k"), refund("verified", observed="r1", key="k")],
             "pass",
             id="one key, one thing seen",

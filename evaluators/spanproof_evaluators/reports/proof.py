@@ -12,6 +12,7 @@ def proof(one: Assessment) -> list[tuple[str, str, tuple[str, ...]]]:
         found.append(
             (f"claim: {claim.state}", f"{claim.source}, {claim.rule}", (claim.span_id,) if claim.span_id else ())
         )
+    told: list[Receipt] = []
     states = {state.phase: state.span_id for state in one.trial.end_states}
     for check in one.outcome.checks:
         if check.passed is not True:
@@ -25,6 +26,9 @@ def proof(one: Assessment) -> list[tuple[str, str, tuple[str, ...]]]:
             place = " ".join(part for part in (effect.operation, effect.resource, effect.destination) if part)
             found.append((f"effect {effect.state}: {call.name}", f"{place} {effect.reason}".strip(), call.span_ids[:1]))
         for receipt in call.receipts:
+            if receipt in told:
+                continue  # one observation can settle several calls
+            told.append(receipt)
             found.append((f"receipt {receipt.state}: {call.name}", _seen(receipt), (receipt.span_id,)))
     for receipt in unmatched(one.trial):
         found.append((f"receipt {receipt.state}, of no call", _seen(receipt), (receipt.span_id,)))

@@ -69,7 +69,7 @@ def value(measure: Measure) -> str:
 def counts(measure: Measure) -> str:
     """Return numerator over denominator; for a mean of scores, how many of those that should be graded were."""
     if measure.unit == "usd":
-        return f"${money(Decimal(measure.numerator or 0))} / {measure.denominator}"
+        return f"${Decimal(measure.numerator or 0):f} / {measure.denominator}"
     if measure.numerator is None or isinstance(measure.numerator, float):
         graded = measure.denominator or 0
         return f"{graded}/{graded + measure.unavailable} graded"

@@ -77,22 +77,19 @@ def _by_change(calls: Iterable[ToolCall]) -> dict[str, list[ToolCall]]:
 
 
 def _effective(calls: list[ToolCall]) -> tuple[int, int]:
-    """Return how often a change is proven to have taken place, and how often it may have."""
+    """Return how often a change is proven to have taken place, and how often it may have.
+
+    What was seen tells two changes apart: two receipts that saw one row saw one change, whoever looked and when.
+    """
     verified = [call for call in calls if call.effect.state == "verified"]
     maybe = [call for call in calls if call.effect.state in ("reported", "unknown")]
-    if calls[0].effect.idempotency_key is not None:
-        seen = {
-            receipt.observed
-            for call in verified
-            for receipt in call.receipts
-            if receipt.state == "verified" and receipt.observed is not None
-        }
-        proven = max(len(seen), 1 if verified else 0)
-        return proven, proven if verified else len(maybe)
-    receipts = {
-        (receipt.span_id, receipt.time, receipt.observed)
+    seen = {
+        receipt.observed
         for call in verified
         for receipt in call.receipts
-        if receipt.state == "verified"
+        if receipt.state == "verified" and receipt.observed is not None
     }
-    return min(len(receipts) or len(verified), len(verified)), len(verified) + len(maybe)
+    if calls[0].effect.idempotency_key is not None:
+        proven = max(len(seen), 1 if verified else 0)
+        return proven, proven if verified else len(maybe)
+    return max(min(len(seen), len(verified)), 1 if verified else 0), len(verified) + len(maybe)
