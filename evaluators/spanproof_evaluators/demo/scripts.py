@@ -45,7 +45,7 @@ class Observation:
 
 Script: TypeAlias = Generator[Call, Observation, Answer]
 
-_APPROVAL: Final = Approval(owner="payments lead", decision="approve the refund of 890.00 EUR for ORD-1005")
+_APPROVAL: Final = Approval(owner="payments lead", decision="refund ORD-1005?")
 
 
 def _careful_refund() -> Script:
