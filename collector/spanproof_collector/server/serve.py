@@ -20,7 +20,7 @@ from spanproof_collector.pipeline import Pipeline
 from spanproof_collector.server.clickhouse import ClickHouseEndpoint
 from spanproof_collector.server.grpc import build_server
 from spanproof_collector.server.http import build_app
-from spanproof_collector.store import Serving, Store, advertise, open_store
+from spanproof_collector.store import Serving, Store, advertise, open_store, withdraw
 
 _logger = logging.getLogger(__name__)
 
@@ -54,12 +54,14 @@ class Addresses:
 class Collector:
     """The listeners and the pipeline over an open store, on the running event loop."""
 
-    def __init__(self, store: Store, host: str, grpc_port: int, http_port: int) -> None:
+    def __init__(
+        self, store: Store, host: str, grpc_port: int, http_port: int, pipeline: Pipeline | None = None
+    ) -> None:
         self._store = store
         self._host = host
         self._grpc_port = grpc_port
         self._http_port = http_port
-        self.pipeline = Pipeline(store)
+        self.pipeline = pipeline or Pipeline(store)
         self._endpoint: ClickHouseEndpoint | None = None
         self._grpc: grpc.aio.Server | None = None
         self._http: _HttpServer | None = None
@@ -98,6 +100,8 @@ class Collector:
             await self._http_task
         await self.pipeline.stop()
         if self._endpoint is not None:
+            if (folder := self._store.embedded_path) is not None:
+                withdraw(folder)
             await self._endpoint.stop()
 
     async def _serve_store(self) -> None:
