@@ -37,7 +37,7 @@ from spanproof_collector.model.trials import (
 from spanproof_collector.model.values import Json
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
 from spanproof_collector.trials.claims import read_claim
-from spanproof_collector.trials.effects import effect_of, infer_class, outcome_of_run, receipts_of
+from spanproof_collector.trials.effects import assign_receipts, effect_of, infer_class, outcome_of_run
 from spanproof_collector.trials.grouping import TrialRecords
 from spanproof_collector.trials.tool_calls import JoinedCall, join
 from spanproof_instrumentation import semconv
@@ -104,8 +104,9 @@ def _status(
     if termination not in (None, "completed"):
         return "aborted", termination, None
     waits = [item for item in trial.evidence if isinstance(item, Wait)]
+    # a model may still say that it waits; another tool or another run is work going on
     if waits and not any(
-        item.span.start > waits[-1].time for item in trial.spans if isinstance(item.reading, ModelCall | ToolRun)
+        item.span.start > waits[-1].time for item in trial.spans if isinstance(item.reading, AgentRun | ToolRun)
     ):
         return "waiting", waits[-1].decision, waits[-1].span_id
     if failing is not None:
@@ -203,12 +204,10 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
 
 
 def _tool_call(
-    call: JoinedCall, receipts: Sequence[Receipt], refusals: Sequence[Refusal], tools: dict[str, ToolDefinition]
+    call: JoinedCall, seen: tuple[Receipt, ...], refusals: Sequence[Refusal], tools: dict[str, ToolDefinition]
 ) -> ToolCall:
     own = {item.span.span_id for item, _ in call.runs}
     executed, why, error = outcome_of_run(call, [item for item in refusals if item.span_id in own])
-    said = [evidence.effect(item.span.attributes) for item, _ in call.runs]
-    seen = receipts_of(call, said, receipts)
     from_span = next((run.result for item, run in reversed(call.runs) if not isinstance(run.result, Absent)), Absent())
     on_span = any(not isinstance(run.arguments, Absent) for _, run in call.runs)
     has_result = not isinstance(from_span, Absent)
@@ -308,7 +307,10 @@ def assemble(
         status_reason=status_reason,
         joined_by=records.joined_by,
         steps=_steps(trial),
-        tool_calls=tuple(_tool_call(call, receipts, refusals, tools) for call in calls),
+        tool_calls=tuple(
+            _tool_call(call, seen, refusals, tools)
+            for call, seen in zip(calls, assign_receipts(calls, receipts, tools), strict=True)
+        ),
         final_answer=answer,
         claim=read_claim(
             declared=[item for item in trial.evidence if isinstance(item, evidence.DeclaredClaim)],

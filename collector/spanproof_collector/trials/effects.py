@@ -152,7 +152,7 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
 
 
 def _concerns(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool:
-    """True when a receipt names this effect: nothing that both name differs, and both name the destination or more."""
+    """True when a receipt names this effect: nothing that both name differs, and both name two things or more."""
     for effect in said:
         pairs = [
             (receipt.destination, effect.destination),
@@ -166,24 +166,40 @@ def _concerns(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool
     return False
 
 
-def _named(receipt: Receipt) -> bool:
-    return receipt.destination is not None and receipt.resource is not None
-
-
-def receipts_of(
-    call: JoinedCall, said: Sequence[evidence.DeclaredEffect], receipts: Sequence[Receipt]
-) -> tuple[Receipt, ...]:
-    """Return the receipts for a call: those on its own spans, and those elsewhere that name its effect."""
-    own = {item.span.span_id for item, _ in call.runs}
-    return tuple(
-        receipt
-        for receipt in receipts
-        if (
-            receipt.span_id in own
-            and (not _named(receipt) or not any(s.destination for s in said) or _concerns(receipt, said))
-        )
-        or (receipt.span_id not in own and _concerns(receipt, said))
+def _same_key(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool:
+    return receipt.idempotency_key is not None and any(
+        effect.idempotency_key == receipt.idempotency_key for effect in said
     )
+
+
+def assign_receipts(
+    calls: Sequence[JoinedCall], receipts: Sequence[Receipt], tools: Mapping[str, ToolDefinition]
+) -> list[tuple[Receipt, ...]]:
+    """Return the receipts of each call, in the order of the calls.
+
+    A receipt on a write's own span is that write's. One elsewhere, as a reconciling read leaves it, is for the calls
+    that it names: all with its idempotency key, else the latest that had begun, since one row found proves one of
+    several attempts at most. A receipt on a read that names no write is the read's own: it saw what the read changed.
+    """
+    said = [[evidence.effect(item.span.attributes) for item, _ in call.runs] for call in calls]
+    reads = [_class_of(call.name, said[i], tools)[0] == "read" for i, call in enumerate(calls)]
+    owners = {item.span.span_id: i for i, call in enumerate(calls) for item, _ in call.runs}
+    begun = [min((item.span.start for item, _ in call.runs), default=call.asked_at[0]) for call in calls]
+    found: list[list[Receipt]] = [[] for _ in calls]
+    for receipt in receipts:
+        own = owners.get(receipt.span_id)
+        named = [i for i in range(len(calls)) if not reads[i] and _concerns(receipt, said[i])]
+        if own is not None and not reads[own] and (own in named or not named):
+            found[own].append(receipt)
+            continue
+        keyed = [i for i in named if _same_key(receipt, said[i])]
+        before = [i for i in named if begun[i] <= receipt.time]
+        if keyed or before:
+            for i in keyed or [max(before, key=lambda i: begun[i])]:
+                found[i].append(receipt)
+        elif own is not None:
+            found[own].append(receipt)
+    return [tuple(items) for items in found]
 
 
 def effect_of(

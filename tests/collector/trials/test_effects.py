@@ -176,6 +176,68 @@ def test_a_later_reconciling_read_settles_an_unknown_effect(store: Store) -> Non
     assert read.effect.state == "none"
 
 
+REFUND_SEEN = {
+    "spanproof.receipt.state": "verified",
+    "spanproof.effect.destination": "shop.db",
+    "spanproof.effect.resource": "refunds/O-1",
+    "spanproof.receipt.pre_state": "0 rows",
+    "spanproof.receipt.post_state": "1 row",
+}
+
+
+def test_a_read_that_saw_what_a_write_did_is_still_a_read(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("pay", tool("pay", A, **KEYS), parent="run", error="timed out"),
+            span(
+                "get_refund",
+                tool("get_refund", A, "found", **KEYS | {"spanproof.effect.class": "read"}),
+                parent="run",
+                at=5,
+                events=[event("spanproof.receipt", REFUND_SEEN, at=5)],
+            ),
+        ),
+    )
+    pay, read = trial.tool_calls
+    assert (pay.effect.state, read.effect.effect_class, read.effect.state) == ("verified", "read", "none")
+
+
+def test_one_row_seen_proves_one_of_two_attempts_without_a_key(store: Store) -> None:
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("pay", tool("pay", A, call_id="c1", **KEYS), key="p1", parent="run", error="timed out"),
+            span("pay", tool("pay", A, "ok", call_id="c2", **KEYS), key="p2", parent="run", at=2),
+            span(
+                "get_refund",
+                tool("get_refund", A, "found"),
+                parent="run",
+                at=5,
+                events=[event("spanproof.receipt", REFUND_SEEN, at=5)],
+            ),
+        ),
+    )
+    assert [call.effect.state for call in trial.tool_calls] == ["unknown", "verified", "none"]
+
+
+def test_an_idempotency_key_makes_two_attempts_one_effect(store: Store) -> None:
+    keyed = KEYS | {"spanproof.effect.idempotency_key": "k1"}
+    seen = event("spanproof.receipt", REFUND_SEEN | {"spanproof.effect.idempotency_key": "k1"}, at=5)
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("pay", tool("pay", A, call_id="c1", **keyed), key="p1", parent="run", error="timed out"),
+            span("pay", tool("pay", A, "ok", call_id="c2", **keyed), key="p2", parent="run", at=2),
+            span("get_refund", tool("get_refund", A, "found"), parent="run", at=5, events=[seen]),
+        ),
+    )
+    assert [call.effect.state for call in trial.tool_calls] == ["verified", "verified", "none"]
+
+
 def test_a_receipt_for_another_resource_settles_nothing(store: Store) -> None:
     receipt = event(
         "spanproof.receipt",

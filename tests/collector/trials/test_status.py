@@ -90,10 +90,25 @@ def test_a_wait_that_nothing_follows_is_waiting(store: Store) -> None:
         },
         at=3,
     )
-    trial = trial_of(store, traces(span("run", agent(), seconds=4, events=[wait])))
+    closing = chat([said("user", "x")], [said("assistant", "I have asked Ann to approve it.")])
+    trial = trial_of(
+        store,
+        traces(span("run", agent(), seconds=6, events=[wait]), span("chat", closing, parent="run", at=4)),
+    )
     assert (trial.status, trial.status_reason) == ("waiting", "approve refund")
     assert trial.waits[0].legitimate
     assert trial.claim.source == "termination"
+
+
+def test_a_wait_that_was_decided_is_over(store: Store) -> None:
+    wait = event("spanproof.wait", {"spanproof.wait.owner": "ann", "spanproof.wait.decision": "approve"}, at=3)
+    session = {"gen_ai.conversation.id": "c-1"}
+    trial = trial_of(
+        store,
+        traces(span("run", agent(**session), seconds=4, events=[wait])),
+        traces(span("resumed", agent(**session), trace="b", at=60)),
+    )
+    assert trial.status == "complete"
 
 
 def test_a_wait_that_lacks_a_field_is_not_legitimate(store: Store) -> None:
