@@ -270,33 +270,27 @@ def test_a_client_that_goes_away_in_the_middle_leaves_no_statement_behind(
     assert client.command(running) == 0
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
-        ("SELECT 1; SELECT 2", 62),
-        ("SELECT * FROM file('{secret}', 'LineAsString')", 497),
-        ("SELECT file('{secret}')", 497),
-        ("SELECT * FROM `{secret}`", 60),
-        ("SELECT * FROM default.`{secret}`", 60),
-        ("SELECT * FROM '{secret}'", 60),
-        ("SELECT * FROM {{t:Identifier}}", 60),
-        ("CREATE TABLE t (a String) ENGINE = File(LineAsString, '{secret}')", 497),
-        ("INSERT INTO FUNCTION file('{secret}', 'LineAsString') SELECT 'x'", 497),
-        ("SELECT 1 SETTINGS dialect = 'prql'", 452),
-    ],
-)
-def test_a_file_of_this_machine_cannot_be_reached(
-    client: Client, endpoint: ClickHouseEndpoint, tmp_path: Path, sql: str, code: int
-) -> None:
+def test_no_file_of_this_machine_can_be_reached(endpoint: ClickHouseEndpoint, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
-    statement = sql.format(secret=secret)
+    refusals = {
+        "SELECT 1; SELECT 2": "62",
+        f"SELECT * FROM file('{secret}', 'LineAsString')": "497",
+        f"SELECT file('{secret}')": "497",
+        f"SELECT * FROM `{secret}`": "60",
+        f"SELECT * FROM default.`{secret}`": "60",
+        f"SELECT * FROM '{secret}'": "60",
+        "SELECT * FROM {t:Identifier}": "60",
+        f"CREATE TABLE t (a String) ENGINE = File(LineAsString, '{secret}')": "497",
+        f"INSERT INTO FUNCTION file('{secret}', 'LineAsString') SELECT 'x'": "497",
+        "SELECT 1 SETTINGS dialect = 'prql'": "452",
+    }
 
-    status, headers, body = ask(endpoint, statement.encode(), path=f"/?param_t={secret}")
+    answers = {sql: ask(endpoint, sql.encode(), path=f"/?param_t={secret}") for sql in refusals}
 
-    assert (headers["X-ClickHouse-Exception-Code"], status >= 400) == (str(code), True)
+    assert {sql: headers["X-ClickHouse-Exception-Code"] for sql, (_, headers, _) in answers.items()} == refusals
+    assert all(status >= 400 for status, _, _ in answers.values())
     assert secret.read_text() == "secret"
-    assert b"secret\n" not in body.replace(str(secret).encode(), b"")
 
 
 def test_a_refused_setting_is_refused_in_the_address_too(endpoint: ClickHouseEndpoint) -> None:

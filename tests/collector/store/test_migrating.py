@@ -35,7 +35,7 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
     assert len(store.read_traces([("default", "a" * 32)])) == 1
 
 
-@pytest.mark.parametrize("done", range(len(known_migrations()[0].statements) + 1))
+@pytest.mark.parametrize("done", [0, 1, 4, len(known_migrations()[0].statements)])
 def test_a_migration_that_was_killed_is_finished_the_next_time(tmp_path: Path, done: int) -> None:
     class Killed(BaseException):
         pass

@@ -149,22 +149,22 @@ def test_a_lost_content_row_is_named_and_the_rest_is_read(any_store: Store) -> N
     assert records.spans[0].attributes["bytes"] == b"\xff" * 900
 
 
-def test_a_backfill_of_400_days_goes_into_one_batch(any_store: Store) -> None:
+def test_a_backfill_of_400_days_of_eleven_years_goes_into_one_batch(any_store: Store) -> None:
     first = datetime(2023, 1, 1, tzinfo=UTC)
-    days = [int((first + timedelta(days=day)).timestamp()) * 10**9 for day in range(0, 400 * 10, 10)]
+    days = [int((first + timedelta(days=day)).timestamp()) * 10**9 for day in range(0, 4000, 10)]
 
     put_spans(any_store, *[span_row(trace_id=f"{day}", start_unix_nano=day) for day in days])
 
     assert len(any_store.read_traces([("default", str(day)) for day in days])) == 400
 
 
-@pytest.mark.parametrize("start", [0, 1, 2**63, 2**64 - 1])
-def test_a_time_out_of_all_range_is_kept(any_store: Store, start: int) -> None:
-    put_spans(any_store, span_row(start_unix_nano=start, end_unix_nano=0))
+def test_times_out_of_all_range_are_kept(any_store: Store) -> None:
+    starts = [0, 1, 2**63, 2**64 - 1]
+    put_spans(any_store, *[span_row(span_id=str(start), start_unix_nano=start, end_unix_nano=0) for start in starts])
 
-    (span,) = any_store.read_traces([("default", TRACE)])[("default", TRACE)].spans
+    spans = any_store.read_traces([("default", TRACE)])[("default", TRACE)].spans
 
-    assert (span.start, span.end) == (start, 0)
+    assert [(span.start, span.end) for span in spans] == [(start, 0) for start in starts]
 
 
 def test_a_trace_of_ten_thousand_spans_is_read_whole(any_store: Store) -> None:
