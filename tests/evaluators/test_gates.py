@@ -103,3 +103,11 @@ def test_losing_evidence_never_turns_a_failing_gate_into_a_passing_one(
 
     if decision(rows) != "pass":
         assert decision(degraded) != "pass"
+
+
+@pytest.mark.parametrize(
+    ("worse", "gate"),
+    [(good("b", effect="unknown"), "effect_integrity"), (good("b", outcome="unavailable"), "false_success")],
+)
+def test_a_gate_does_not_pass_while_something_it_asks_for_is_unavailable(worse: Assessment, gate: str) -> None:
+    assert said(decided(good(), worse))[gate] == "inconclusive"
