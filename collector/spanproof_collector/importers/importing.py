@@ -96,13 +96,17 @@ def import_with(
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str, bool]]:
-    """Yield each file, how its path is shown, and whether it was named itself."""
+    """Yield each file, how its path is shown, and whether it was named itself.
+
+    What is hidden in a folder is passed over: an embedded store may lie there.
+    """
     if path.is_file():
         yield path, str(path), True
         return
     for file in sorted(path.rglob("*")):
-        if file.is_file():
-            yield file, file.relative_to(path).as_posix(), False
+        inside = file.relative_to(path)
+        if file.is_file() and not any(part.startswith(".") for part in inside.parts):
+            yield file, inside.as_posix(), False
 
 
 class _Run:

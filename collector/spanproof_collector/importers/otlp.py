@@ -11,8 +11,7 @@ from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._importer import Damage, Found, Recorded, Skipped
 from spanproof_collector.otlp import Form, decode_logs, decode_traces, signal_in
 from spanproof_collector.otlp.json_form import whole_part as whole_json
-from spanproof_collector.otlp.wire import groups
-from spanproof_collector.otlp.wire import whole_part as whole_protobuf
+from spanproof_collector.otlp.wire import groups, whole_part
 
 _BOM: Final = b"\xef\xbb\xbf"
 _HEAD: Final = 64 * 1024
@@ -36,9 +35,9 @@ class Otlp:
         file = ReadableFile(path)
         head = file.head(_HEAD)
         if head.startswith(_GROUP):
-            body = file.everything()
-            if signal_in(body, "protobuf") is not None:
-                return _with_damage(_protobuf(body), file)
+            whole, cut = whole_part(file.everything())
+            if signal_in(whole, "protobuf") is not None:
+                return _with_damage(_protobuf(whole, cut=cut), file)
         if head.removeprefix(_BOM).lstrip().startswith(b"{") and any(name in head for name in _NAMES):
             return _with_damage(_json(file), file)
         return None
@@ -50,8 +49,7 @@ def _with_damage(found: Iterator[Found], file: ReadableFile) -> Iterator[Found]:
         yield Damage(reason=file.damage)
 
 
-def _protobuf(body: bytes) -> Iterator[Found]:
-    whole, cut = whole_protobuf(body)
+def _protobuf(whole: bytes, *, cut: bool) -> Iterator[Found]:
     try:
         yield _request(whole, "protobuf")
     except DecodeError:
@@ -61,7 +59,7 @@ def _protobuf(body: bytes) -> Iterator[Found]:
             except DecodeError as error:
                 yield Damage(reason=str(error))
     if cut:
-        yield Damage(reason=f"the protobuf is cut off or damaged: {len(body)} bytes, of which the end is not whole")
+        yield Damage(reason="the protobuf is cut off, or damaged at its end")
 
 
 def _json(file: ReadableFile) -> Iterator[Found]:

@@ -3,13 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 
 from spanproof_collector.pipeline import Pipeline
 from spanproof_collector.server.serve import Addresses, Collector
-from spanproof_collector.store import Store
+from spanproof_collector.store import Store, open_store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +25,9 @@ class Listening:
 Listen = Callable[..., Listening]
 
 
-@pytest.fixture
-def listen() -> Iterator[Listen]:
-    """Return a function that starts a collector over a store; it is stopped after the test."""
+@contextmanager
+def listeners() -> Iterator[Listen]:
+    """Yield a function that starts a collector over a store; it is stopped at the end of the block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -52,6 +53,20 @@ def listen() -> Iterator[Listen]:
 
 
 @pytest.fixture
+def listen() -> Iterator[Listen]:
+    """Return a function that starts a collector over a store; it is stopped after the test."""
+    with listeners() as listen:
+        yield listen
+
+
+@pytest.fixture
 def listening(listen: Listen, store: Store) -> Listening:
     """Return a collector over ``store``."""
     return listen(store)
+
+
+@pytest.fixture(scope="module")
+def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
+    """Return one collector for a module whose tests look at answers, and at nothing stored."""
+    with open_store(f"chdb://{tmp_path_factory.mktemp('answering')}/store") as store, listeners() as listen:
+        yield listen(store)
