@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.dialects import evidence
@@ -82,18 +83,17 @@ def infer_class(name: str) -> EffectClass:
     return otherwise
 
 
-def _class_of(
-    name: str, declared: Sequence[evidence.DeclaredEffect], tools: Mapping[str, ToolDefinition]
-) -> tuple[EffectClass, ClassSource | None]:
-    for said in declared:
-        if said.effect_class is not None:
-            return said.effect_class, "declared"
-    tool = tools.get(name)
+def _class_of(call: JoinedCall, tools: Mapping[str, ToolDefinition]) -> tuple[EffectClass, ClassSource | None]:
+    for item, _ in reversed(call.runs):
+        declared = evidence.effect(item.span.attributes).effect_class
+        if declared is not None:
+            return declared, "declared"
+    tool = tools.get(call.name)
     if tool is not None and (tool.read_only_hint is not None or tool.destructive_hint is not None):
         if tool.read_only_hint:
             return "read", "mcp"
         return ("destructive" if tool.destructive_hint else "write"), "mcp"
-    inferred = infer_class(name)
+    inferred = infer_class(call.name)
     return inferred, None if inferred == "unclassified" else "inferred"
 
 
@@ -151,25 +151,45 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
     return "unknown", "not_recorded" if isinstance(call.arguments, Absent) else "no_result", None
 
 
-def _concerns(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool:
-    """True when a receipt names this effect: nothing that both name differs, and both name two things or more."""
-    for effect in said:
-        pairs = [
-            (receipt.destination, effect.destination),
-            (receipt.resource, effect.resource),
-            (receipt.operation, effect.operation),
-            (receipt.idempotency_key, effect.idempotency_key),
-        ]
-        both = [(mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None]
-        if len(both) >= 2 and all(mine == theirs for mine, theirs in both):
-            return True
-    return False
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What an effect is known by."""
+
+    destination: str | None
+    resource: str | None
+    operation: str | None
+    idempotency_key: str | None
+
+    def fits(self, other: "_Names") -> bool:
+        """True when nothing that both name differs, and both name two things or more."""
+        both = [(mine, theirs) for mine, theirs in zip(self._all(), other._all(), strict=True) if mine and theirs]
+        return len(both) >= 2 and all(mine == theirs for mine, theirs in both)
+
+    def same_key(self, other: "_Names") -> bool:
+        """True when both carry one idempotency key, and nothing else differs."""
+        return self.idempotency_key is not None and self.idempotency_key == other.idempotency_key and self.fits(other)
+
+    def filled(self, other: "_Names") -> "_Names":
+        """These names, and the other's where one is missing."""
+        return _Names(*(mine or theirs for mine, theirs in zip(self._all(), other._all(), strict=True)))
+
+    def _all(self) -> tuple[str | None, ...]:
+        return (self.destination, self.resource, self.operation, self.idempotency_key)
 
 
-def _same_key(receipt: Receipt, said: Sequence[evidence.DeclaredEffect]) -> bool:
-    return receipt.idempotency_key is not None and any(
-        effect.idempotency_key == receipt.idempotency_key for effect in said
-    )
+_NO_NAMES: Final = _Names(None, None, None, None)
+
+
+def _names_of_call(call: JoinedCall) -> _Names:
+    names = _NO_NAMES
+    for item, _ in reversed(call.runs):
+        said = evidence.effect(item.span.attributes)
+        names = names.filled(_Names(said.destination, said.resource, said.operation, said.idempotency_key))
+    return names
+
+
+def _names_of_receipt(receipt: Receipt) -> _Names:
+    return _Names(receipt.destination, receipt.resource, receipt.operation, receipt.idempotency_key)
 
 
 def assign_receipts(
@@ -177,28 +197,36 @@ def assign_receipts(
 ) -> list[tuple[Receipt, ...]]:
     """Return the receipts of each call, in the order of the calls.
 
-    A receipt on a write's own span is that write's. One elsewhere, as a reconciling read leaves it, is for the calls
-    that it names: all with its idempotency key, else the latest that had begun, since one row found proves one of
-    several attempts at most. A receipt on a read that names no write is the read's own: it saw what the read changed.
+    A receipt on a write's own span is that write's, unless it says that nothing changed there (pre- and post-state are
+    equal): then what it saw is the work of an earlier attempt. One idempotency key is one effect, so a receipt settles
+    every call with the key. A receipt elsewhere, as a reconciling read leaves it, is for the latest call that it names
+    and that had begun: one thing seen proves one of several attempts at most. On a read that names no write it is the
+    read's own, which changed something.
     """
-    said = [[evidence.effect(item.span.attributes) for item, _ in call.runs] for call in calls]
-    reads = [_class_of(call.name, said[i], tools)[0] == "read" for i, call in enumerate(calls)]
+    names = [_names_of_call(call) for call in calls]
+    writes = [_class_of(call, tools)[0] != "read" for call in calls]
     owners = {item.span.span_id: i for i, call in enumerate(calls) for item, _ in call.runs}
     begun = [min((item.span.start for item, _ in call.runs), default=call.asked_at[0]) for call in calls]
     found: list[list[Receipt]] = [[] for _ in calls]
+
+    def latest(some: Sequence[int]) -> list[int]:
+        return [max(some, key=lambda i: (begun[i], i))] if some else []
+
     for receipt in receipts:
         own = owners.get(receipt.span_id)
-        named = [i for i in range(len(calls)) if not reads[i] and _concerns(receipt, said[i])]
-        if own is not None and not reads[own] and (own in named or not named):
-            found[own].append(receipt)
-            continue
-        keyed = [i for i in named if _same_key(receipt, said[i])]
-        before = [i for i in named if begun[i] <= receipt.time]
-        if keyed or before:
-            for i in keyed or [max(before, key=lambda i: begun[i])]:
-                found[i].append(receipt)
-        elif own is not None:
-            found[own].append(receipt)
+        told = _names_of_receipt(receipt)
+        if own is not None and writes[own] and (told == _NO_NAMES or told.filled(names[own]).fits(names[own])):
+            told = told.filled(names[own])
+        fitting = [i for i in range(len(calls)) if writes[i] and told.fits(names[i])]
+        chosen = [i for i in fitting if told.same_key(names[i])]
+        if not chosen and own is not None and writes[own] and (own in fitting or not fitting):
+            unchanged = receipt.pre_state is not None and receipt.pre_state == receipt.post_state
+            earlier = [i for i in fitting if begun[i] < begun[own]]
+            chosen = latest(earlier) if unchanged and earlier else [own]
+        if not chosen:
+            chosen = latest([i for i in fitting if begun[i] <= receipt.time]) or ([own] if own is not None else [])
+        for i in chosen:
+            found[i].append(receipt)
     return [tuple(items) for items in found]
 
 
@@ -211,8 +239,8 @@ def effect_of(
     tools: Mapping[str, ToolDefinition],
 ) -> Effect:
     """Return the effect of a call. The latest receipt outranks what the tool said; what nobody said stays unknown."""
-    said = [evidence.effect(item.span.attributes) for item, _ in reversed(call.runs)]
-    effect_class, source = _class_of(call.name, said, tools)
+    names = _names_of_call(call)
+    effect_class, source = _class_of(call, tools)
     changed = any(
         r.pre_state is not None and r.post_state is not None and r.pre_state != r.post_state for r in receipts
     )
@@ -224,10 +252,10 @@ def effect_of(
         class_source=source,
         state=state,
         reason=reason,
-        destination=next((s.destination for s in said if s.destination), None),
-        resource=next((s.resource for s in said if s.resource), None),
-        operation=next((s.operation for s in said if s.operation), None),
-        idempotency_key=next((s.idempotency_key for s in said if s.idempotency_key), None),
+        destination=names.destination,
+        resource=names.resource,
+        operation=names.operation,
+        idempotency_key=names.idempotency_key,
         resolved_by=resolved_by,
     )
 

@@ -168,11 +168,16 @@ class _Change:
         )
 
     def witness(self, before: list[Row], after: list[Row]) -> None:
-        """Leave a receipt for each thing that stands at the destination now, whichever call put it there."""
+        """Leave a receipt for each thing that stands at the destination now.
+
+        What stood there before is no work of this call: its receipt says that nothing changed, and so counts for an
+        earlier attempt.
+        """
         if not after:
             receipt("failed", observer=f"read of {self.destination}", observed="nothing there")
         for row in after:
-            self.seen(row, pre_state=f"{len(before)} there", post_state=f"{len(after)} there")
+            found = f"{len(before)} there"
+            self.seen(row, pre_state=found, post_state=found if row in before else f"{len(after)} there")
 
     def seen(self, row: Row, *, pre_state: str | None = None, post_state: str | None = None) -> None:
         receipt(

@@ -223,6 +223,23 @@ def test_one_row_seen_proves_one_of_two_attempts_without_a_key(store: Store) -> 
     assert [call.effect.state for call in trial.tool_calls] == ["unknown", "verified", "none"]
 
 
+def test_what_a_second_attempt_found_in_place_is_the_work_of_the_first(store: Store) -> None:
+    found = event("spanproof.receipt", REFUND_SEEN | {"spanproof.receipt.post_state": "0 rows"}, at=3)
+    added = event("spanproof.receipt", REFUND_SEEN | {"spanproof.receipt.observed": "row 2"}, at=3)
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("pay", tool("pay", A, call_id="c1", **KEYS), key="p1", parent="run", error="timed out"),
+            span(
+                "pay", tool("pay", A, "ok", call_id="c2", **KEYS), key="p2", parent="run", at=2, events=[found, added]
+            ),
+        ),
+    )
+    assert [call.effect.state for call in trial.tool_calls] == ["verified", "verified"]
+    assert [[receipt.observed for receipt in call.receipts] for call in trial.tool_calls] == [[None], ["row 2"]]
+
+
 def test_an_idempotency_key_makes_two_attempts_one_effect(store: Store) -> None:
     keyed = KEYS | {"spanproof.effect.idempotency_key": "k1"}
     seen = event("spanproof.receipt", REFUND_SEEN | {"spanproof.effect.idempotency_key": "k1"}, at=5)
