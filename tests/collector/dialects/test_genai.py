@@ -1,0 +1,269 @@
+"""What the GenAI conventions say, in each way in which they are written."""
+
+import json
+
+import pytest
+
+from spanproof_collector.dialects import DIALECTS, MessageEvent, project, project_log, read_log, read_span
+from spanproof_collector.model.readings import (
+    ABSENT,
+    AgentRun,
+    CallPart,
+    Message,
+    ModelCall,
+    Other,
+    OtherPart,
+    Reading,
+    ResponsePart,
+    Retrieval,
+    Text,
+    ToolRun,
+    Usage,
+)
+from spanproof_collector.model.trials import ForeignResult
+from spanproof_collector.model.values import Value
+
+MESSAGES: list[Value] = [
+    {"role": "system", "parts": [{"type": "text", "content": "Be kind."}]},
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "pay", "arguments": {"n": 1}}]},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "paid"}]},
+    {"role": "assistant", "parts": [{"type": "reasoning", "content": "hm"}, {"type": "text", "content": "Done."}]},
+]
+READ = (
+    Message(role="system", parts=(Text(content="Be kind."),)),
+    Message(role="assistant", parts=(CallPart(name="pay", call_id="c1", arguments={"n": 1}),)),
+    Message(role="tool", parts=(ResponsePart(call_id="c1", response="paid"),)),
+    Message(role="assistant", parts=(OtherPart(type="reasoning", content="hm"), Text(content="Done."))),
+)
+
+
+def _read(attributes: dict[str, Value]) -> Reading:
+    found = read_span(attributes, "")
+    assert found is not None
+    return found[1]
+
+
+def _call(attributes: dict[str, Value]) -> ModelCall:
+    reading = _read({"gen_ai.operation.name": "chat", **attributes})
+    assert isinstance(reading, ModelCall)
+    return reading
+
+
+@pytest.mark.parametrize("written", [MESSAGES, json.dumps(MESSAGES), json.dumps(MESSAGES, separators=(",", ":"))])
+def test_messages_read_the_same_as_structure_and_as_json(written: Value) -> None:
+    assert _call({"gen_ai.input.messages": written}).input == READ
+
+
+def test_arguments_that_are_a_json_string_are_opened() -> None:
+    part: Value = {"type": "tool_call", "id": "c1", "name": "pay", "arguments": '{"n": 1}'}
+    call = _call({"gen_ai.output.messages": [{"role": "assistant", "parts": [part]}]})
+    assert call.output == (READ[1],)
+
+
+def test_arguments_that_were_not_captured_are_absent_and_null_is_null() -> None:
+    parts: list[Value] = [
+        {"type": "tool_call", "name": "a"},
+        {"type": "tool_call", "name": "b", "arguments": None},
+    ]
+    output = _call({"gen_ai.output.messages": [{"role": "assistant", "parts": parts}]}).output
+    assert output == (Message(role="assistant", parts=(CallPart(name="a"), CallPart(name="b", arguments=None))),)
+    assert isinstance(output[0].parts[0], CallPart)
+    assert output[0].parts[0].arguments is ABSENT
+
+
+def test_a_part_of_an_unknown_type_is_kept() -> None:
+    parts: list[Value] = [{"type": "blob", "content": "AAAA", "mime_type": "image/png"}, "plain words", 7]
+    call = _call({"gen_ai.input.messages": [{"role": "user", "parts": parts}]})
+    assert call.input == (
+        Message(
+            role="user",
+            parts=(
+                OtherPart(type="blob", content="AAAA"),
+                Text(content="plain words"),
+                OtherPart(type="unknown", content=7),
+            ),
+        ),
+    )
+
+
+def test_an_unknown_role_is_other() -> None:
+    call = _call({"gen_ai.input.messages": [{"role": "model", "parts": []}]})
+    assert call.input == (Message(role="other"),)
+
+
+@pytest.mark.parametrize("cut", ['[{"role":"user","par', "not json", '{"role"'])
+def test_messages_that_were_cut_are_not_captured_and_counted(cut: str) -> None:
+    call = _call({"gen_ai.input.messages": cut})
+    assert (call.input, call.truncated_values) == (None, 1)
+
+
+def test_counts_are_read_whatever_type_a_language_gives_them() -> None:
+    call = _call(
+        {
+            "gen_ai.usage.input_tokens": 120,
+            "gen_ai.usage.output_tokens": "20",
+            "gen_ai.usage.cache_read.input_tokens": 64.0,
+            "gen_ai.usage.cache_creation.input_tokens": 7,
+            "gen_ai.usage.reasoning.output_tokens": True,
+        }
+    )
+    assert call.usage == Usage(input_tokens=120, output_tokens=20, cache_read_tokens=64, cache_write_tokens=7)
+
+
+def test_the_newer_name_of_cache_writes_stands_before_the_older() -> None:
+    call = _call({"gen_ai.usage.cache_creation.input_tokens": 7, "gen_ai.usage.cache_write.input_tokens": 9})
+    assert call.usage.cache_write_tokens == 9
+
+
+@pytest.mark.parametrize("reasons", [["stop"], '["stop"]', "stop"])
+def test_finish_reasons_are_read_as_array_json_or_one_word(reasons: Value) -> None:
+    assert _call({"gen_ai.response.finish_reasons": reasons}).finish_reasons == ("stop",)
+
+
+def test_the_older_name_of_the_provider_is_read() -> None:
+    assert _call({"gen_ai.system": "openai"}).provider == "openai"
+
+
+@pytest.mark.parametrize(
+    ("definition", "hints"),
+    [
+        ({"name": "pay", "annotations": {"readOnlyHint": False, "destructiveHint": True}}, (False, True)),
+        ({"type": "function", "function": {"name": "pay"}}, (None, None)),
+    ],
+)
+def test_tool_definitions_are_read_in_both_shapes(
+    definition: dict[str, Value], hints: tuple[bool | None, bool | None]
+) -> None:
+    (tool,) = _call({"gen_ai.tool.definitions": [definition]}).tools
+    assert (tool.name, (tool.read_only_hint, tool.destructive_hint)) == ("pay", hints)
+
+
+def test_a_tool_span_says_what_it_was_given_and_what_it_answered() -> None:
+    reading = _read(
+        {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "pay",
+            "gen_ai.tool.call.id": "c1",
+            "gen_ai.tool.call.arguments": {"n": 1},
+            "gen_ai.tool.call.result": '{"ok": true}',
+        }
+    )
+    assert reading == ToolRun(name="pay", call_id="c1", arguments={"n": 1}, result={"ok": True})
+
+
+def test_a_tool_span_without_content_says_nothing_of_it() -> None:
+    reading = _read({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "pay"})
+    assert reading == ToolRun(name="pay", arguments=ABSENT, result=ABSENT)
+
+
+def test_each_operation_is_read_as_what_it_is() -> None:
+    kinds = {
+        "chat": ModelCall,
+        "generate_content": ModelCall,
+        "text_completion": ModelCall,
+        "invoke_agent": AgentRun,
+        "invoke_workflow": AgentRun,
+        "execute_tool": ToolRun,
+        "retrieval": Retrieval,
+        "plan": Other,
+        "something_new": Other,
+    }
+    assert {name: type(_read({"gen_ai.operation.name": name})) for name in kinds} == kinds
+
+
+def test_a_span_without_an_operation_is_no_span_of_the_conventions() -> None:
+    assert (
+        read_span({"http.request.method": "GET", "gen_ai.request.model": "x"}, "opentelemetry.instrumentation") is None
+    )
+
+
+def test_a_protocol_span_is_read_as_one_side_of_a_call() -> None:
+    reading = _read(
+        {"mcp.method.name": "tools/call", "gen_ai.tool.name": "pay", "gen_ai.operation.name": "execute_tool"}
+    )
+    assert reading == ToolRun(name="pay", mcp_side="server")
+    assert _read({"mcp.method.name": "tools/list"}) == Other(operation="tools/list")
+
+
+def test_a_result_of_another_evaluator_is_read_as_foreign() -> None:
+    found = read_log(
+        {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0, "gen_ai.evaluation.score.label": "fail"},
+        "gen_ai.evaluation.result",
+        None,
+        "ab" * 8,
+    )
+    expected = ForeignResult(name="tone", score=0.0, label="fail", explanation=None, error_type=None, span_id="ab" * 8)
+    assert found == ("genai", expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "expected"),
+    [
+        (
+            "gen_ai.user.message",
+            {"content": "hello"},
+            MessageEvent(direction="input", message=Message(role="user", parts=(Text(content="hello"),))),
+        ),
+        (
+            "gen_ai.tool.message",
+            {"id": "c1", "content": '{"ok": true}'},
+            MessageEvent(
+                direction="input",
+                message=Message(role="tool", parts=(ResponsePart(call_id="c1", response={"ok": True}),)),
+            ),
+        ),
+        (
+            "gen_ai.choice",
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {
+                    "role": "assistant",
+                    "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": '{"n": 1}'}}
+                    ],
+                },
+            },
+            MessageEvent(
+                direction="output",
+                message=Message(
+                    role="assistant",
+                    parts=(CallPart(name="pay", call_id="c1", arguments={"n": 1}),),
+                    finish_reason="tool_calls",
+                ),
+            ),
+        ),
+    ],
+)
+def test_the_log_events_of_older_conventions_are_single_messages(
+    name: str, body: Value, expected: MessageEvent
+) -> None:
+    assert read_log({"gen_ai.system": "openai"}, name, body, "ab" * 8) == ("genai_events", expected)
+
+
+def test_a_record_of_no_known_event_is_nobodys() -> None:
+    assert read_log({}, "exception", None, "") is None
+    assert project_log({"session.id": "s"}, event_name="exception", body=None).session_id == "s"
+
+
+def test_the_projection_names_what_the_reading_says() -> None:
+    found = project(
+        {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "pay",
+            "gen_ai.tool.call.id": "c1",
+            "gen_ai.tool.call.arguments": '{"b": 1, "a": 2}',
+            "spanproof.trial.id": "t-1",
+            "spanproof.trial.attempt": 0,
+            "error.type": "TimeoutError",
+        },
+        scope_name="x",
+    )
+    assert (found.kind, found.dialect, found.tool_name, found.tool_call_id) == ("tool_call", "genai", "pay", "c1")
+    assert (found.trial_id, found.attempt, found.error_type, found.result_hash) == ("t-1", 0, "TimeoutError", 0)
+    same: dict[str, Value] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": {"a": 2, "b": 1}}
+    assert project(same, scope_name="").arguments_hash == found.arguments_hash != 0
+
+
+def test_dialect_names_are_unique() -> None:
+    assert len({dialect.name for dialect in DIALECTS}) == len(DIALECTS)
