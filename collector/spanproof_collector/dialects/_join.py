@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -106,23 +106,93 @@ def _facts(message: Message) -> _Facts:
     return facts
 
 
-def _of_calls(messages: Iterable[_Facts], word: str) -> Iterator[str]:
-    known: set[str] = set()
-    for facts in messages:
-        for call in facts.calls:
-            if isinstance(call, _Call):
-                known.add(call.call_id)
-                if call.signature:
-                    yield f"{word}:{call.call_id}:{call.signature}"
-                if word == "asked":
-                    yield f"asked:{call.call_id}"
-            elif call.call_id not in known:
-                yield f"answered:{call.call_id}"
+class _Walk:
+    """What is known after some messages of a conversation: its hash so far, its keys, the calls that it holds."""
+
+    __slots__ = ("asked_by_user", "history", "keys", "known", "last", "messages")
+
+    def __init__(self) -> None:
+        self.messages: tuple[Message, ...] = ()
+        self.history = hashlib.sha256()
+        self.asked_by_user = False
+        self.last = ""
+        """The hash at which a model had spoken last."""
+
+        self.keys: set[str] = set()
+        self.known: set[str] = set()
+
+    def copy(self) -> "_Walk":
+        """Return a walk that can go on by itself."""
+        walk = _Walk()
+        walk.messages = self.messages
+        walk.history = self.history.copy()
+        walk.asked_by_user = self.asked_by_user
+        walk.last = self.last
+        walk.keys = self.keys.copy()
+        walk.known = self.known.copy()
+        return walk
+
+    def go(self, messages: Iterable[Message], *, output: bool) -> None:
+        """Take in the next messages."""
+        for message in messages:
+            _, told, calls = _facts(message)
+            for call in calls:
+                self.add(call, output=output)
+            self.history.update(told)
+            self.asked_by_user = self.asked_by_user or message.role == "user"
+            if message.role == "assistant" and self.asked_by_user:
+                self.last = self.history.hexdigest()[:24]
+                self.keys.add(f"extends:{self.last}")
+
+    def add(self, call: _Call | _Answer, *, output: bool) -> None:
+        """Take in a call or an answer of a message."""
+        if isinstance(call, _Answer):
+            if call.call_id not in self.known:
+                self.keys.add(f"answered:{call.call_id}")
+            return
+        self.known.add(call.call_id)
+        if call.signature:
+            self.keys.add(f"{'asked' if output else 'holds'}:{call.call_id}:{call.signature}")
+        if output:
+            self.keys.add(f"asked:{call.call_id}")
+
+
+# The next model call sends the same history and some messages more. By the last message, which the entry holds.
+_walks_by_id: dict[int, _Walk] = {}
+_WALKS: Final = 512
+_STEPS_BACK: Final = 8
+
+
+def _walked(messages: tuple[Message, ...]) -> _Walk:
+    """Return the walk over an input, from the longest beginning of it that was walked before."""
+    if not messages:
+        return _Walk()
+    count = len(messages)
+    walk = None
+    for end in range(count, max(0, count - _STEPS_BACK), -1):
+        before = _walks_by_id.get(id(messages[end - 1]))
+        if before is not None and before.messages == messages[:end]:
+            if end == count:
+                return before.copy()
+            walk = before.copy()
+            walk.go(messages[end:], output=False)
+            break
+    if walk is None:
+        walk = _Walk()
+        walk.go(messages, output=False)
+    walk.messages = messages
+    if len(_walks_by_id) >= _WALKS:
+        _walks_by_id.clear()
+    _walks_by_id[id(messages[-1])] = walk
+    return walk.copy()
 
 
 def of_message(message: Message, *, output: bool) -> set[str]:
     """Return the keys of one message that stands alone."""
-    return set(_of_calls((_facts(message),), "asked" if output else "holds"))
+    walk = _Walk()
+    for call in _facts(message).calls:
+        walk.add(call, output=output)
+    return walk.keys
 
 
 def of_messages(call: ModelCall) -> set[str]:
@@ -133,20 +203,14 @@ def of_messages(call: ModelCall) -> set[str]:
     was sent); ``ends:<hash>`` for its whole conversation; ``extends:<hash>`` for every earlier point of it at which a
     model had spoken.
     """
-    inputs, outputs = list(map(_facts, call.input or ())), list(map(_facts, call.output or ()))
-    keys = set(_of_calls(inputs, "holds")) | set(_of_calls(outputs, "asked"))
-    asked_by_user, last = False, ""
-    history = hashlib.sha256()
-    for message, told, _ in (*inputs, *outputs):
-        history.update(told)
-        asked_by_user = asked_by_user or message.role == "user"
-        if message.role == "assistant" and asked_by_user:
-            last = history.hexdigest()[:24]
-            keys.add(f"extends:{last}")
-    if outputs and last:
-        keys.discard(f"extends:{last}")
-        keys.add(f"ends:{last}")
-    return keys
+    walk = _walked(call.input or ())
+    if call.output:
+        walk.known = set()
+        walk.go(call.output, output=True)
+        if walk.last:
+            walk.keys.discard(f"extends:{walk.last}")
+            walk.keys.add(f"ends:{walk.last}")
+    return walk.keys
 
 
 def of_tool(run: ToolRun) -> set[str]:

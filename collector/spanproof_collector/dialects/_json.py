@@ -83,7 +83,7 @@ def text(attributes: Mapping[str, Value], *keys: str) -> str | None:
     """Return the first non-empty string under these keys."""
     for key in keys:
         value = attributes.get(key)
-        if isinstance(value, str) and value:
+        if value and isinstance(value, str):
             return value
     return None
 
@@ -92,7 +92,7 @@ def count(attributes: Mapping[str, Value], *keys: str) -> int | None:
     """Return the first whole number under these keys; languages write it as int, double or string."""
     for key in keys:
         value = attributes.get(key)
-        if isinstance(value, bool) or value is None:
+        if value is None or isinstance(value, bool):
             continue
         if isinstance(value, int):
             return value

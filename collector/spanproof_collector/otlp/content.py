@@ -1,5 +1,6 @@
 """Puts long texts out of line: content rows by hash, each sent once per trace."""
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -34,7 +35,7 @@ class Sent:
         """True when the row is known to be in the store."""
         return key in self._young or key in self._old
 
-    def add(self, keys: "dict[Key, bytes]") -> None:
+    def add(self, keys: "Mapping[Key, bytes]") -> None:
         """Remember rows that the store has made durable."""
         if len(self._young) + len(keys) > self._half:
             self._old = self._young
