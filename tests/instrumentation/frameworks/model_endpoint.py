@@ -61,7 +61,7 @@ def _script(model: str, orders: Sequence[str]) -> list[list[tuple[str, JsonObjec
 
 
 def _turn(model: str, prompt: str, answered: Iterable[str], attempt: int) -> Turn:
-    orders = list(dict.fromkeys(re.findall(r"ORD-\w+", prompt)))
+    orders = list(dict.fromkeys(re.findall(r"ORD-[A-Z0-9]+", prompt)))
     number = max((int(call_id.split("_")[-2]) + 1 for call_id in answered), default=0)
     script = _script(model, orders)
     failure: Literal["500", "429", "breaks_off"] | None = None
