@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final
 
 from click.testing import CliRunner
@@ -21,6 +23,9 @@ PROGRAMS: Final = Path(__file__).parent / "programs"
 SPANPROOF_RUN: Final = [sys.executable, "-m", "spanproof_instrumentation", "run"]
 AT_ONCE: Final = 3
 """Of an agent's seconds a good part is waiting: for one core more than there is."""
+
+LIMIT_SECONDS: Final = 90.0
+"""What still runs then is killed, and its test fails."""
 
 _INHERITED: Final = frozenset({"PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT"})
 
@@ -38,6 +43,8 @@ class Asked:
     """What stands between ``spanproof run`` and the program; ``None`` runs the program alone."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
+    terminated: bool = False
+    """Whether it gets SIGTERM once it prints ``waiting``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +57,7 @@ class Ended:
     stderr: str
     exit_code: int
     seconds: float
+    """From the last line on standard output, or from SIGTERM, to the end."""
 
 
 class Agents:
@@ -66,10 +74,6 @@ class Agents:
         begun = {name: self._begin(name, one) for name, one in asked.items()}
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return dict(zip(begun, pool.map(_run, begun.values()), strict=True))
-
-    def command(self, name: str, asked: Asked) -> "Command":
-        """Return how a program would be run, for whoever wants to hold the process in hand."""
-        return self._begin(name, asked)
 
     def trials(self, *projects: str) -> list[JsonObject]:
         """Return the trials of projects, as scripts read them."""
@@ -92,6 +96,7 @@ class Agents:
         return Command(
             order=order,
             project=project,
+            terminated=asked.terminated,
             words=(*around, sys.executable, str(PROGRAMS / f"{asked.program}.py"), *asked.arguments),
             environment={
                 **{key: value for key, value in os.environ.items() if key in _INHERITED},
@@ -118,21 +123,37 @@ class Command:
     project: str
     words: tuple[str, ...]
     environment: Mapping[str, str]
+    terminated: bool
 
 
 def _run(command: Command) -> Ended:
-    started = time.monotonic()
-    done = subprocess.run(
-        command.words, env=command.environment, capture_output=True, text=True, timeout=100, check=False
-    )
-    return Ended(
-        order=command.order,
-        project=command.project,
-        stdout=done.stdout,
-        stderr=done.stderr,
-        exit_code=done.returncode,
-        seconds=time.monotonic() - started,
-    )
+    with (
+        TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            command.words, env=command.environment, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        limit = threading.Timer(LIMIT_SECONDS, process.kill)
+        limit.start()
+        lines, last = [], time.monotonic()
+        for line in process.stdout:
+            lines.append(line)
+            last = time.monotonic()
+            if command.terminated and line == "waiting\n":
+                process.terminate()
+        process.wait()
+        ended = time.monotonic()
+        limit.cancel()
+        errors.seek(0)
+        return Ended(
+            order=command.order,
+            project=command.project,
+            stdout="".join(lines),
+            stderr=errors.read(),
+            exit_code=process.returncode,
+            seconds=ended - last,
+        )
 
 
 def steps(trial: JsonObject, kind: str) -> list[JsonObject]:

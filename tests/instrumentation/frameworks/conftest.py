@@ -7,7 +7,16 @@ from tests.collector_process import collecting
 from tests.instrumentation.frameworks.agent_process import Agents
 from tests.instrumentation.frameworks.model_endpoint import model_endpoint
 
-NEEDED = ("agents", "anthropic", "langchain", "langchain_openai", "langgraph", "openai", "opentelemetry.util.genai", "pydantic_ai")
+NEEDED = (
+    "agents",
+    "anthropic",
+    "langchain",
+    "langchain_openai",
+    "langgraph",
+    "openai",
+    "opentelemetry.util.genai",
+    "pydantic_ai",
+)
 
 
 def _missing() -> list[str]:

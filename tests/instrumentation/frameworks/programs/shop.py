@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 SYSTEM = "You refund orders. Look an order up before you refund it."
 
@@ -20,6 +21,9 @@ def issue_refund(order_id: str, amount_cents: int) -> dict[str, object]:
     """Refund an order."""
     if os.environ.get("SHOP_FAULT") == "timeout":
         raise TimeoutError("the payment service timed out; whether the refund was made is not known")
+    if os.environ.get("SHOP_FAULT") == "hangs":
+        print("waiting", flush=True)
+        time.sleep(60)
     return {"order_id": order_id, "refund_id": f"RF-{order_id}", "amount_cents": amount_cents}
 
 
