@@ -116,7 +116,7 @@ def test_show_tells_one_trial_whole(place: Path) -> None:
     runner.invoke(cli, ["evaluate", "--suite", str(place / "suite.json"), *store])
     result = runner.invoke(cli, ["show", "liar", *store], env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    for part in ("issue_refund", '{"order": "ORD-1"}', "witness row 1", "declared", "failed: exactly 1 row(s)"):
+    for part in ("issue_refund", '{"order": "ORD-1"}', "witness: row 1", "declared", "failed: exactly 1 row(s)"):
         assert part in result.output
 
 

@@ -7,7 +7,7 @@ import click
 from spanproof_evaluators.cli.output import console, tell
 
 
-@click.command("demo")
+@click.command("demo", short_help="A small shop, two agents, the whole loop, a report.")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -33,7 +33,9 @@ def command(folder: Path | None, as_json: bool) -> None:
         from spanproof_evaluators.reports.terminal import print_report
 
         print_report(console(), made.report)
-    tell(f"The same in a browser: {made.html}")
-    tell(f"Done in {made.seconds:.1f} s. Next:")
+    tell("")
+    tell(f"{made.verdict} Done in {made.seconds:.1f} s.")
+    tell(f"In a browser: {made.html}")
+    tell("Next:")
     for next_command in made.next_commands:
         tell(f"  {next_command}")

@@ -16,7 +16,7 @@ from spanproof_evaluators.cli.options import (
 from spanproof_evaluators.cli.output import console, tell
 
 
-@click.command("evaluate")
+@click.command("evaluate", short_help="Judge stored trials by rules and checks; store the verdicts.")
 @store_option
 @filter_options
 @unit_option
@@ -46,6 +46,7 @@ def command(
         return
     from spanproof_evaluators.model.assessments import by_urgency
     from spanproof_evaluators.reports.terminal import print_trials
+    from spanproof_evaluators.reports.wording import plural
 
     print_trials(console(), by_urgency(found))
-    tell(f"{len(found)} trials evaluated and stored. 'spanproof report' puts variants side by side.")
+    tell(f"{plural(len(found), 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")

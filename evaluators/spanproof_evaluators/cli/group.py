@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-COMMANDS: Final = ("demo", "serve", "import", "trials", "show", "evaluate", "report")
+COMMANDS: Final = ("demo", "serve", "run", "import", "trials", "show", "evaluate", "report", "reindex")
 """Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``."""
 
 

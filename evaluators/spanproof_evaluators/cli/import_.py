@@ -11,7 +11,7 @@ SHOWN = 20
 """How many rejections a person is shown."""
 
 
-@click.command("import")
+@click.command("import", short_help="Store recorded sessions from files and folders.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @store_option
 @click.option("--format", "format_name", metavar="NAME", help="Read every file as this format; else it is detected.")
@@ -26,7 +26,7 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
     from spanproof_collector.importers import import_paths
     from spanproof_collector.store import open_store
     from spanproof_collector.trials import read_trials
-    from spanproof_evaluators.reports.wording import one_line
+    from spanproof_evaluators.reports.wording import one_line, plural
 
     with open_store(address) as store:
         found = import_paths(store, paths, format_name)
@@ -54,7 +54,8 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
     else:
         formats = ", ".join(f"{count} {name}" for name, count in sorted(found.formats.items())) or "none"
         click.echo(
-            f"{found.files} files ({formats}): {trials} trials, {found.spans} spans, {found.log_records} log records"
+            f"{plural(found.files, 'file')} ({formats}): {plural(trials, 'trial')}, {plural(found.spans, 'span')}, "
+            f"{plural(found.log_records, 'log record')}"
         )
     for what, count in sorted(found.skipped.items()):
         tell(f"passed over: {count} {what}")

@@ -1,18 +1,30 @@
 """Output: results to standard output, everything else to standard error."""
 
-from typing import TYPE_CHECKING
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Final
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+WIDTH_OF_A_PIPE: Final = 160
+"""Where nobody watches and COLUMNS does not say how wide lines are."""
+
 
 def console() -> "Console":
-    """Return a console on standard output that colors only where a terminal reads."""
+    """Return a console on standard output that colors only where a terminal reads.
+
+    What the output's encoding cannot hold is written as an escape: text of a trace can be in any script.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    told = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False, width=None if told else WIDTH_OF_A_PIPE)
 
 
 def tell(text: str) -> None:

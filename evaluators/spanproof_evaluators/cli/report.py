@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from spanproof_evaluators.runner.reporting import By
 
 
-@click.command("report")
+@click.command("report", short_help="The signals, the gates, and what proves them.")
 @store_option
 @filter_options
 @unit_option
 @json_option
+@click.option("-v", "--verbose", is_flag=True, help="All that stands beside each number, and every trial's proof.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one self-contained file.")
 @click.option(
     "--by",
@@ -39,6 +40,7 @@ def command(
     address: str,
     unit: Unit,
     as_json: bool,
+    verbose: bool,
     html: Path | None,
     by: "By",
     suites: tuple[str, ...],
@@ -73,4 +75,4 @@ def command(
         return
     from spanproof_evaluators.reports.terminal import print_report
 
-    print_report(console(), made)
+    print_report(console(), made, verbose=verbose)

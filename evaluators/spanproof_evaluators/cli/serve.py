@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spanproof_collector.server.serve import Addresses
 
 
-@click.command("serve")
+@click.command("serve", short_help="Take OTLP over gRPC and HTTP, and hold the store.")
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(

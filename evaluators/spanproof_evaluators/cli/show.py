@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spanproof_evaluators.model.assessments import Assessment
 
 
-@click.command("show")
+@click.command("show", short_help="Show one trial whole.")
 @click.argument("trial")
 @store_option
 @unit_option

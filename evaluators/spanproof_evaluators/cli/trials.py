@@ -15,7 +15,7 @@ from spanproof_evaluators.cli.options import (
 from spanproof_evaluators.cli.output import console, tell
 
 
-@click.command("trials")
+@click.command("trials", short_help="List trials, the most urgent first.")
 @store_option
 @filter_options
 @unit_option

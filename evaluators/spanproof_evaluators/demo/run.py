@@ -1,6 +1,7 @@
 """The demo from end to end: a collector, agents in a small world, verdicts, and a report from the store alone."""
 
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -51,6 +52,16 @@ class DemoResult:
     next_commands: tuple[str, ...]
     """What to try next, as it is typed in the folder that the demo was run in."""
 
+    @property
+    def verdict(self) -> str:
+        """The decision on each variant, in a sentence."""
+        told = [
+            f"{variant.name}: {variant.decision.decision.upper()}"
+            + (f" at gate {variant.decision.decided_by}" if variant.decision.decided_by else "")
+            for variant in self.report.variants
+        ]
+        return f"{', '.join(told)}."
+
 
 def run_demo(folder: Path, *, on_step: Callable[[str], None]) -> DemoResult:
     """Make the folder anew, run the demo in it and return what it left behind.
@@ -75,16 +86,17 @@ def run_demo(folder: Path, *, on_step: Callable[[str], None]) -> DemoResult:
         every = trials.plays(folder / "worlds")
         variants = sorted({play.variant for play in every})
         on_step(
-            f"agents      {len(every)} trials: {len(suite.tasks)} tasks, variants {' and '.join(variants)}, "
-            "each in a process and a shop of its own"
+            f"agents      {' and '.join(variants)}, {len(suite.tasks)} tasks each: {len(every)} trials, "
+            "every one in its own shop"
         )
         _play(every, collector.endpoint)
-        on_step(f"played      after {time.monotonic() - started:.1f} s; each world is recorded before and after")
+        on_step(f"played      after {time.monotonic() - started:.1f} s; each shop is recorded before and after")
         made = judge(collector.address, suite)
         html.write_text(report_html(made), encoding="utf-8")
-        on_step("judged      by what the store holds: receipts, end states, claims")
-    on_step(f"collector   stopped; everything lies in {folder}")
-    spanproof = _command()
+        on_step("judged      by what the store holds: claims, receipts, end states")
+    on_step(f"collector   stopped; everything lies in {folder}\n")
+    spanproof = shlex.quote(_command())
+    store = f"--store {shlex.quote(f'chdb://{folder}/store')}"
     return DemoResult(
         folder=folder,
         store=collector.address,
@@ -93,9 +105,9 @@ def run_demo(folder: Path, *, on_step: Callable[[str], None]) -> DemoResult:
         report=made,
         seconds=time.monotonic() - started,
         next_commands=(
-            f"{spanproof} trials --store chdb://{folder}/store",
-            f"{spanproof} show fast.refund-lamp.0 --store chdb://{folder}/store",
-            f"{spanproof} report --store chdb://{folder}/store --suite {folder}/suite.json --html {folder}/report.html",
+            f"{spanproof} trials {store}",
+            f"{spanproof} show fast.refund-lamp.0 {store}",
+            f"{spanproof} report -v {store} --suite {shlex.quote(str(suite_path))}",
         ),
     )
 

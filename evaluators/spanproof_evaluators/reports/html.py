@@ -24,16 +24,22 @@ def report_html(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["visible"] = wording.clean
+    environment.filters["plain"] = wording.clean
+    environment.filters["visible"] = visible
     template = environment.get_template("report.html")
     return template.render(
         report=report,
         signals=wording.SIGNALS,
         beside_signals=wording.BESIDE,
-        listed=[(one, wording.why_listed(one), proof(one)) for one in by_urgency(report.assessments)],
+        listed=[(one, wording.marks(one), proof(one)) for one in by_urgency(report.assessments)],
         picture=picture,
         wording=wording,
     )
+
+
+def visible(text: str) -> Markup:
+    """Return text from a trace, harmless, and with a direction of its own: it cannot turn around what stands beside."""
+    return Markup("<bdi>{}</bdi>").format(wording.clean(text))
 
 
 def picture(measure: Measure) -> Markup:

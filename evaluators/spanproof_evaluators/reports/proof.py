@@ -1,42 +1,103 @@
 """Proof: for a trial that needs a look, the spans, receipts and end-state rows that show it."""
 
-from spanproof_collector.model.trials import Receipt, Trial
+from dataclasses import dataclass
+from typing import Literal
+
+from spanproof_collector.model.trials import Effect, Receipt, Trial
 from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.reports.wording import because
+
+_TOLD_ALREADY = ("false_success", "unknown_effect")
+"""Rules that add nothing to the lines on claim, checks and effects."""
 
 
-def proof(one: Assessment) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return lines of evidence as (what, seen, span ids): the claim, checks, effects with receipts, findings."""
-    found: list[tuple[str, str, tuple[str, ...]]] = []
-    claim = one.trial.claim
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """One piece of evidence."""
+
+    kind: Literal["claimed", "check", "outcome", "effect", "receipt", "rule"]
+    state: str
+    name: str = ""
+    """The rule, for a rule."""
+
+    what: str
+    seen: str = ""
+    span_ids: tuple[str, ...] = ()
+    central: bool = True
+    """False for what went well beside it."""
+
+
+def proof(one: Assessment) -> list[Proof]:
+    """Return the evidence: the claim, checks, effects, broken rules, and every receipt once."""
+    trial, claim = one.trial, one.trial.claim
+    found: list[Proof] = []
     if one.declared:
         found.append(
-            (f"claim: {claim.state}", f"{claim.source}, {claim.rule}", (claim.span_id,) if claim.span_id else ())
+            Proof(
+                kind="claimed",
+                state=claim.state,
+                what=claimed_by(trial),
+                span_ids=(claim.span_id,) if claim.span_id else (),
+            )
         )
-    told: list[Receipt] = []
-    states = {state.phase: state.span_id for state in one.trial.end_states}
+    after = tuple(state.span_id for state in trial.end_states if state.phase == "after")[-1:]
     for check in one.outcome.checks:
-        if check.passed is not True:
-            word = "failed" if check.passed is False else f"unavailable ({check.reason})"
-            found.append((f"check {word}: {check.name}", check.seen, _span(states.get("after"))))
+        if check.passed is False:
+            found.append(Proof(kind="check", state="failed", what=check.name, seen=check.seen, span_ids=after))
+        elif check.passed is None:
+            gap = because(check.reason or "check_could_not_run")
+            found.append(Proof(kind="check", state="unavailable", what=check.name, seen=gap, span_ids=after))
     if one.outcome.state == "unavailable" and not one.outcome.checks:
-        found.append(("outcome unavailable", one.outcome.reason, ()))
-    for call in one.trial.tool_calls:
+        found.append(Proof(kind="outcome", state="unavailable", what=because(one.outcome.reason)))
+    broken: set[str] = set()
+    for result in one.results:
+        if result.evaluator not in _TOLD_ALREADY and result.state in ("fail", "unavailable"):
+            state = "flag" if result.label == "diagnostic" else result.state
+            broken.update(result.span_ids if result.state == "fail" else ())
+            found.append(
+                Proof(
+                    kind="rule",
+                    state=state,
+                    name=result.evaluator,
+                    what=result.explanation or because(result.reason or ""),
+                    span_ids=result.span_ids,
+                )
+            )
+    told: list[Receipt] = []
+    for call in trial.tool_calls:
         effect = call.effect
-        if effect.state in ("failed", "unknown", "reported"):
-            place = " ".join(part for part in (effect.operation, effect.resource, effect.destination) if part)
-            found.append((f"effect {effect.state}: {call.name}", f"{place} {effect.reason}".strip(), call.span_ids[:1]))
+        unsettled = effect.state in ("failed", "unknown", "reported")
+        if unsettled:
+            found.append(
+                Proof(
+                    kind="effect",
+                    state=effect.state,
+                    what=f"{call.name}{_in_brackets(place(effect))}: {because(effect.reason)}",
+                    span_ids=call.span_ids[:1],
+                )
+            )
         for receipt in call.receipts:
             if receipt in told:
                 continue  # one observation can settle several calls
             told.append(receipt)
-            found.append((f"receipt {receipt.state}: {call.name}", _seen(receipt), (receipt.span_id,)))
-    for receipt in unmatched(one.trial):
-        found.append((f"receipt {receipt.state}, of no call", _seen(receipt), (receipt.span_id,)))
-    for result in one.results:
-        if result.evaluator != "false_success" and result.state in ("fail", "unavailable"):
-            word = "flag" if result.label == "diagnostic" else result.state
-            found.append((f"{result.evaluator}: {word}", result.explanation, result.span_ids))
+            named = bool(broken & {receipt.span_id, *call.span_ids})
+            found.append(_receipt(receipt, call.name, central=unsettled or named or receipt.state == "failed"))
+    found.extend(_receipt(receipt, "of no call", central=True) for receipt in unmatched(trial))
     return found
+
+
+def claimed_by(trial: Trial) -> str:
+    """Return how the claim came to be read."""
+    claim = trial.claim
+    match claim.source:
+        case "declared":
+            return f"declared ({claim.rule})"
+        case "termination":
+            return f"by how the run ended ({claim.rule})"
+        case "text":
+            return f"by the answer's words (rule {claim.rule})"
+        case "none":
+            return f"rule {claim.rule}"
 
 
 def unmatched(trial: Trial) -> list[Receipt]:
@@ -45,10 +106,27 @@ def unmatched(trial: Trial) -> list[Receipt]:
     return [receipt for receipt in trial.receipts if receipt not in matched]
 
 
-def _seen(receipt: Receipt) -> str:
-    place = " ".join(part for part in (receipt.operation, receipt.resource, receipt.destination) if part)
-    return " ".join(part for part in (receipt.observer, receipt.observed, f"({place})" if place else "") if part)
+def place(of: Receipt | Effect) -> str:
+    """Return what is changed and where."""
+    done = " ".join(part for part in (of.operation, of.resource) if part)
+    return " at ".join(part for part in (done, of.destination) if part)
 
 
-def _span(span_id: str | None) -> tuple[str, ...]:
-    return (span_id,) if span_id else ()
+def seen(receipt: Receipt) -> str:
+    """Return who saw what."""
+    return ": ".join(part for part in (receipt.observer, receipt.observed) if part)
+
+
+def _receipt(receipt: Receipt, whose: str, *, central: bool) -> Proof:
+    return Proof(
+        kind="receipt",
+        state=receipt.state,
+        what=f"{whose}{_in_brackets(place(receipt))}",
+        seen=seen(receipt),
+        span_ids=(receipt.span_id,),
+        central=central,
+    )
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""

@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.measures import Measure, money
 
 FEW_TASKS: Final = 30
@@ -35,20 +36,82 @@ BESIDE: Final[Mapping[str, str]] = {
 """What explains the signals."""
 
 
+REASONS: Final[Mapping[str, str]] = {
+    "not_evaluated": "not evaluated yet",
+    "evidence_changed": "spans came after the evaluation, evaluate again",
+    "suite_changed": "evaluated with another version of the suite",
+    "evaluator_changed": "evaluated by another version of spanproof",
+    "no_verifier": "no check was given",
+    "no_task": "no task label",
+    "task_not_in_suite": "the suite does not know the task",
+    "end_state_not_recorded": "nobody recorded the end state",
+    "end_state_unreadable": "the recorded end state cannot be read",
+    "digest_mismatch": "the recorded end state does not fit its digest",
+    "pre_state_not_recorded": "nobody recorded the state before",
+    "check_could_not_run": "a check could not run",
+    "waiting": "waits for a decision",
+    "tool_reported": "the tool says so, nobody looked at the destination",
+    "error": "the call ended in an error, nobody looked at the destination",
+    "error_text": "the answer tells of an error, nobody looked at the destination",
+    "no_result": "no answer was recorded",
+    "not_recorded": "neither arguments nor answer were recorded",
+    "validation": "the arguments were turned down",
+    "receipt": "a receipt says so",
+}
+"""Reasons as a person reads them; JSON keeps the word."""
+
+_STEERING: Final = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_INVISIBLE: Final = frozenset(
+    [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xE0000, 0xE1000)]
+)
+"""Characters that show nothing although their category does not say so."""
+
+_STACKED: Final = 4
+"""How many combining marks a character may carry: more would be painted over the lines above and below."""
+
+
 def clean(text: str) -> str:
     """Return text from a trace without what could steer a terminal: controls and invisible marks shown as escapes."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
+    found = []
+    stacked = 0
+    for character in text:
+        category = unicodedata.category(character)
+        stacked = stacked + 1 if category in ("Mn", "Me") else 0
+        harmless = category not in _STEERING and ord(character) not in _INVISIBLE and stacked <= _STACKED
+        if harmless or character in "\n\t":
+            found.append(character)
+        else:
+            found.append(character.encode("unicode_escape").decode("ascii"))
+    return "".join(found)
 
 
 def one_line(text: str, longest: int = 160) -> str:
     """Return text cleaned, on one line and cut where it is long."""
-    flat = " ".join(clean(text).split())
-    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+    return _flat(text, longest)[0]
+
+
+def cut(text: str, longest: int) -> tuple[str, str]:
+    """Return text cleaned, on one line and cut where it is long, and a note that says so, empty where all is there."""
+    flat, whole = _flat(text, longest)
+    return flat, "" if whole else f"[cut: {len(text):,} characters in all, --json has them]"
+
+
+def _flat(text: str, longest: int) -> tuple[str, bool]:
+    """Return text on one line, and whether that is all of it. What is far too long is not looked at to its end."""
+    looked_at = 8 * longest
+    flat = " ".join(clean(text[:looked_at].replace("\r\n", "\n")).split())
+    whole = len(flat) <= longest and len(text) <= looked_at
+    return (flat if whole else flat[: longest - 1] + "…"), whole
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun: ``1 trial``, ``2 trials``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def because(reason: str) -> str:
+    """Return a reason in words."""
+    return REASONS.get(reason, reason)
 
 
 def ratio(value: float | Decimal | None, places: int = 3) -> str:
@@ -74,6 +137,18 @@ def counts(measure: Measure) -> str:
         graded = measure.denominator or 0
         return f"{graded}/{graded + measure.unavailable} graded"
     return f"{measure.numerator}/{measure.denominator}"
+
+
+def interval(measure: Measure) -> str:
+    """Return the 95 % interval, empty where there is none."""
+    return f"{ratio(measure.interval[0])}-{ratio(measure.interval[1])}" if measure.interval else ""
+
+
+def left_out(measure: Measure) -> str:
+    """Return what is unavailable and what left the denominator, with its reason."""
+    parts = [f"{measure.unavailable} unavailable"] if measure.unavailable else []
+    parts.extend(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(measure.excluded.items()))
+    return ", ".join(parts)
 
 
 def beside(measure: Measure) -> str:
@@ -108,18 +183,39 @@ def headline(measure: Measure, tasks: int) -> str:
     return f"{value(measure)} ({counts(measure)})"
 
 
+def gate_says(said: GateResult) -> str:
+    """Return the numbers that a gate decided by, else its words; the note stands beside the measure."""
+    measure = said.measure
+    words = said.explanation.removesuffix(f", {measure.note}") if measure.note else said.explanation
+    if f"{measure.numerator} of {measure.denominator}" not in words:
+        return words
+    return counts(measure) + (f", {measure.unavailable} unavailable" if measure.unavailable else "")
+
+
 def claim(one: Assessment) -> str:
     """Return what was claimed; a claim of success without a verdict is called unproven."""
     state = one.trial.claim.state
     return "success, UNPROVEN" if one.unproven else state
 
 
+EFFECT_OF_TRIAL: Final[Mapping[str, tuple[str, str]]] = {
+    "caused": ("unmet before", "The checks were not met before the trial, and are met after it."),
+    "vacuous": ("met before", "The checks were met before the trial too, so they prove nothing of it."),
+    "damaged": ("met before", "The checks were met before the trial, and are not met after it."),
+    "unchanged": (
+        "unmet before",
+        "The checks were met neither before the trial nor after it, whatever it changed in between.",
+    ),
+}
+"""What the verdicts before and after say together: in few words, and in a sentence."""
+
+
 def outcome(one: Assessment) -> str:
-    """Return the verdict on the end state, and whether the trial brought it about."""
+    """Return the verdict on the end state, and what it was before the trial."""
     found = one.outcome
     if found.state == "unavailable":
-        return f"unavailable: {found.reason}"
-    return f"{found.state} ({found.effect_of_trial})" if found.effect_of_trial else found.state
+        return f"unavailable: {because(found.reason)}"
+    return f"{found.state} ({EFFECT_OF_TRIAL[found.effect_of_trial][0]})" if found.effect_of_trial else found.state
 
 
 def effects(one: Assessment) -> str:
@@ -134,15 +230,18 @@ def yes_no(value: bool | None) -> str:
     return "open" if value is None else "yes" if value else "no"
 
 
-def why_listed(one: Assessment) -> str:
-    """Return why a trial needs a look, or nothing where it needs none."""
+def marks(one: Assessment) -> tuple[str, ...]:
+    """Return why a trial needs a look, the gravest first; nothing where it needs none."""
+    found = []
     if one.false_success:
-        return "false success"
+        found.append("FALSE SUCCESS")
     if one.unknown:
-        return "unknown effect"
+        found.append("UNKNOWN EFFECT")
     if one.unproven:
-        return "unproven claim"
+        found.append("UNPROVEN")
+    if found:
+        return tuple(found)
     broken = [result.evaluator for result in one.results if result.state == "fail" and result.label != "diagnostic"]
     if broken:
-        return ", ".join(name.replace("_", " ") for name in broken)
-    return "outcome failed" if one.outcome.state == "failed" else ""
+        return tuple(name.replace("_", " ").upper() for name in broken)
+    return ("OUTCOME FAILED",) if one.outcome.state == "failed" else ()

@@ -40,11 +40,13 @@ def _better(worse: VariantReport, other: VariantReport, name: str, words: str, m
     if name == "task_quality" and mine.note != theirs.note:
         return ""  # other graders, other scales
     ahead = mine.value > theirs.value if more else mine.value < theirs.value
-    return f"{words} ({_shown(mine)} against {_shown(theirs)})" if ahead else ""
+    return f"{words} ({_shown(mine)}, against {_shown(theirs)})" if ahead else ""
 
 
 def _shown(measure: Measure) -> str:
-    return f"${money(measure.value)}" if isinstance(measure.value, Decimal) else f"{measure.value:.3f}"
+    """Return a mean with the number of those that it is the mean of."""
+    mean = f"${money(measure.value)}" if isinstance(measure.value, Decimal) else f"{measure.value:.3f}"
+    return f"{mean}, n={measure.denominator}"
 
 
 def _listed(words: Sequence[str]) -> str:

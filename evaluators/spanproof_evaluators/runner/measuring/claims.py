@@ -38,7 +38,7 @@ def false_success_rate(trials: Trials) -> Measure:
         n_clusters=len({unit.cluster for unit in units}),
         evidence_ids=tuple(unit.id for unit in units if unit.hit),
         reason=reason,
-        note=f"of those with a verdict {failed}/{judged}" if total else None,
+        note=f"of those with a verdict {failed}/{judged}" if gaps else None,
     )
 
 
