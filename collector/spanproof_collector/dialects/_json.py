@@ -68,6 +68,15 @@ def loose(value: "Value | Json") -> Json:
     return opened
 
 
+def unblocked(opened: Json) -> Json:
+    """Return a tool's answer out of the single text block that Anthropic puts around it; any other as it is."""
+    match opened:
+        case [{"type": "text", "text": str() as said}]:
+            return loose(said)
+        case _:
+            return opened
+
+
 def recorded(attributes: Attributes, key: str) -> Recorded:
     """Return the payload under a key, or ``ABSENT`` where the key was not sent or is empty."""
     value = attributes.get(key)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple, get_args
 
 import msgspec
 
-from spanproof_collector.dialects._json import decode, loose, structure
+from spanproof_collector.dialects._json import decode, loose, structure, unblocked
 from spanproof_collector.model.readings import (
     ABSENT,
     CallPart,
@@ -57,7 +57,7 @@ def _part(item: Json) -> Part:
             key = "response" if "response" in item else "result"
             return ResponsePart(
                 call_id=_optional(item, "id"),
-                response=_opened(item[key]) if key in item else ABSENT,
+                response=unblocked(_opened(item[key])) if key in item else ABSENT,
             )
         case kind:
             return OtherPart(type=str(kind), content=item.get("content"))

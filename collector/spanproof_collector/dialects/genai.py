@@ -1,16 +1,19 @@
 """The GenAI semantic conventions: attributes on spans, and the same on inference detail events."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from spanproof_collector.dialects._dialect import LogReading
-from spanproof_collector.dialects._json import BrokenError, broken, count, recorded, strings, text
+from spanproof_collector.dialects._json import BrokenError, broken, count, loose, recorded, strings, text, unblocked
 from spanproof_collector.dialects._messages import definitions, messages
 from spanproof_collector.model.readings import (
+    ABSENT,
     AgentRun,
     Message,
     ModelCall,
     Other,
     Reading,
+    Recorded,
     Retrieval,
     ToolDefinition,
     ToolRun,
@@ -22,6 +25,10 @@ from spanproof_instrumentation import semconv
 
 _INFERENCE = frozenset({"chat", "generate_content", "text_completion"})
 _AGENTS = frozenset({"invoke_agent", "invoke_workflow"})
+
+# What the Anthropic SDK's own spans call the result of a tool and the reason to stop.
+_ANTHROPIC_RESULT: Final = "anthropic.tool_result.content"
+_ANTHROPIC_STOP_REASON: Final = "anthropic.message.stop_reason"
 
 
 def _messages(attributes: Attributes, key: str) -> tuple[tuple[Message, ...] | None, int]:
@@ -68,7 +75,7 @@ def _model_call(attributes: Attributes, operation: str) -> ModelCall:
         input=given,
         output=answered,
         tools=tools,
-        finish_reasons=strings(attributes, semconv.FINISH_REASONS),
+        finish_reasons=strings(attributes, semconv.FINISH_REASONS) or strings(attributes, _ANTHROPIC_STOP_REASON),
         usage=usage(attributes),
         truncated_values=cut_in + cut_out + cut_tools,
     )
@@ -91,6 +98,14 @@ def _agent_run(attributes: Attributes, operation: str) -> AgentRun:
     )
 
 
+def _result(attributes: Attributes) -> Recorded:
+    for key in (semconv.TOOL_RESULT, _ANTHROPIC_RESULT):
+        value = attributes.get(key)
+        if value is not None:
+            return unblocked(loose(value))
+    return ABSENT
+
+
 @dataclass(frozen=True)
 class GenAI:
     """Spans with ``gen_ai.operation.name``; log events of inference details and evaluation results."""
@@ -109,7 +124,7 @@ class GenAI:
         match operation:
             case "execute_tool":
                 arguments = recorded(attributes, semconv.TOOL_ARGUMENTS)
-                result = recorded(attributes, semconv.TOOL_RESULT)
+                result = _result(attributes)
                 return ToolRun(
                     name=text(attributes, semconv.TOOL_NAME) or "",
                     call_id=text(attributes, semconv.TOOL_CALL_ID),
