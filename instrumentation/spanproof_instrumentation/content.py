@@ -10,15 +10,39 @@ Messages = str | Sequence[Mapping[str, object]]
 """A text, or messages in the parts shape of the GenAI conventions."""
 
 CAPTURE_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+ON_SWITCHES: Final = {
+    CAPTURE_VARIABLE: "SPAN_ONLY",
+    "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE": "content",
+}
+"""What makes instrumentors record content that would not by themselves. OpenInference and OpenLLMetry would."""
+
+OFF_SWITCHES: Final = {
+    CAPTURE_VARIABLE: "NO_CONTENT",
+    "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE": "metadata_only",
+    "OPENINFERENCE_HIDE_INPUTS": "true",
+    "OPENINFERENCE_HIDE_OUTPUTS": "true",
+    "TRACELOOP_TRACE_CONTENT": "false",
+}
+"""What keeps instrumentors from recording content, whatever else is set: who asks for none must get none."""
+
 _ON: Final = frozenset({"span_only", "span_and_event", "true", "1"})
+_EVENTS: Final = frozenset({"event_only", "span_and_event", "true"})
 
 _chosen: bool | None = None
 
 
 def capture(chosen: bool | None) -> None:
-    """Set whether content is recorded; ``None`` leaves it to the environment."""
+    """Set whether content is recorded, by us and by the instrumentors; ``None`` leaves it to the environment.
+
+    A way of recording that the user chose in the environment, such as ``EVENT_ONLY``, stays.
+    """
     global _chosen
     _chosen = chosen
+    if chosen:
+        for name, value in ON_SWITCHES.items():
+            os.environ.setdefault(name, value)
+    elif chosen is not None:
+        os.environ.update(OFF_SWITCHES)
 
 
 def captured() -> bool:
@@ -26,6 +50,11 @@ def captured() -> bool:
     if _chosen is not None:
         return _chosen
     return os.environ.get(CAPTURE_VARIABLE, "").strip().lower() in _ON
+
+
+def asks_for_events() -> bool:
+    """Say whether instrumentors write content into events, which are log records; ``true`` is the legacy spelling."""
+    return os.environ.get(CAPTURE_VARIABLE, "").strip().lower() in _EVENTS
 
 
 def as_json(value: object) -> str:

@@ -12,7 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from spanproof_instrumentation import semconv
-from spanproof_instrumentation.barrier import attempt, tell_once
+from spanproof_instrumentation.barrier import attempt, forgiving, tell_once
 
 _NAMES: Final = frozenset({semconv.TASK_ID, semconv.TRIAL_ID, semconv.ATTEMPT, semconv.VARIANT, semconv.SUITE})
 _CARRIED: Final = ("traceparent", "tracestate", "baggage")
@@ -24,6 +24,7 @@ class labels:  # noqa: N801  # used as a verb: `with labels(task=…)`
     Inner labels add to outer ones and win over them. Any further keyword becomes ``spanproof.label.<keyword>``.
     """
 
+    @forgiving()
     def __init__(
         self,
         *,

@@ -1,33 +1,41 @@
-"""The tracer provider: spans leave the process in batches, and its exit waits for them only so long."""
+"""The one line that makes an agent visible: where its spans go, what is in them, and which libraries make them."""
 
-import atexit
-import importlib
-import os
-import threading
-from typing import TYPE_CHECKING, Final, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from opentelemetry import context, trace
+from opentelemetry import context
 
 from spanproof_instrumentation import content, semconv
-from spanproof_instrumentation.barrier import LOGGER, attempt, tell_once
-from spanproof_instrumentation.errors import MissingExtraError
+from spanproof_instrumentation.barrier import attempt, forgiving
 from spanproof_instrumentation.labels import extract_environment, labels_of
+from spanproof_instrumentation.settings import (
+    Protocol,
+    Settings,
+    capture_asked,
+    disabled,
+    exporters_of,
+    limits_of,
+    protocol_of,
+    settings_of,
+)
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import SpanProcessor
-    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import IdGenerator
 
-Protocol = Literal["http/protobuf", "grpc"]
+    from spanproof_instrumentation.delivery import LogDelivery, SpanDelivery
+    from spanproof_instrumentation.ending import Ending
+    from spanproof_instrumentation.redaction import Rules
 
-EXIT_SECONDS: Final = 5.0
-_PATH: Final = "/v1/traces"
-_GRPC: Final = "opentelemetry.exporter.otlp.proto.grpc.trace_exporter"
-_HTTP: Final = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+FLUSH_SECONDS: Final = 5.0
 
-_closer: "_Closer | None" = None
+_export: "_Export | None" = None
+_resource: dict[str, str] = {}
 
 
+@forgiving()
 def configure(
     *,
     service_name: str | None = None,
@@ -35,168 +43,151 @@ def configure(
     protocol: Protocol | None = None,
     capture_content: bool | None = None,
     project: str | None = None,
-    exit_seconds: float = EXIT_SECONDS,
+    instrument: bool = True,
+    redact: "Rules | None" = None,
+    exit_seconds: float | None = None,
     id_generator: "IdGenerator | None" = None,
 ) -> None:
     """Send the spans of this process to a collector.
 
-    What is given here wins over the ``OTEL_*`` variables, which win over the defaults of OpenTelemetry. A provider
-    that the agent configured is kept and gets our processors beside its own; its resource and its ids stay as they
-    are. TRACEPARENT and BAGGAGE of the environment become this process's context. A second call changes nothing but
-    ``capture_content``.
+    What is given here wins over the ``SPANPROOF_*`` variables that ``spanproof run`` sets, these over the ``OTEL_*``
+    variables, and these over the defaults of OpenTelemetry. A provider that the agent configures, before or after, is
+    kept and gets our processor beside its own; its resource and its ids stay as they are. TRACEPARENT and BAGGAGE of
+    the environment become this process's context. A second call changes nothing but ``capture_content``. Nothing is
+    ever raised: what is wrong is told once, by the logger ``spanproof_instrumentation``.
 
     Args:
         service_name: ``service.name`` of the resource.
         endpoint: Base address of the collector, ``http://localhost:4318``, or with gRPC ``http://localhost:4317``.
         protocol: How to send; gRPC needs the extra ``[grpc]``.
-        capture_content: Whether messages, tool arguments and results are recorded. Off where neither this nor
-            ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` asks for it.
+        capture_content: Whether messages, tool arguments and results are recorded, by us and by the instrumentors.
+            Off where neither this nor ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` asks for it.
         project: ``spanproof.project`` of the resource.
-        exit_seconds: The longest that the exit of the process waits for spans to leave.
+        instrument: Whether every installed OpenTelemetry instrumentor is used, each when its library is imported.
+        redact: What must not leave the process: regular expressions, JSON paths (``$.card.number``), functions of a
+            name and a value; one, or a list. One that fails drops the value.
+        exit_seconds: How long the exit of the process waits for a collector that gives no sign of life. Default 2.
         id_generator: Ids of a kind of your own, for runs that must repeat exactly.
-
-    Raises:
-        MissingExtraError: gRPC was asked for and its exporter is not installed. Nothing else is ever raised.
     """
-    if capture_content is not None:
-        content.capture(capture_content)
-    if _closer is not None or os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return
-    chosen = attempt("http/protobuf", _protocol, protocol)
-    exporters = attempt(["otlp"], _exporters)
-    if "otlp" in exporters and chosen == "grpc":
-        _require_grpc()
-    attempt(None, _install, service_name, endpoint, chosen, exporters, project, exit_seconds, id_generator)
-
-
-def flush(seconds: float = EXIT_SECONDS) -> bool:
-    """Send what is still here; return whether all of it left within the time."""
-    return attempt(False, _flush, seconds)
-
-
-def _flush(seconds: float) -> bool:
-    if _closer is None:
-        return True
-    # force_flush ignores its own timeout, so somebody else waits for it.
-    left: list[bool] = []
-    processors = _closer.processors
-    helper = threading.Thread(
-        target=lambda: left.append(all(processor.force_flush() for processor in processors)),
-        name="spanproof-flush",
-        daemon=True,
+    asked = partial(
+        settings_of,
+        service_name=service_name,
+        endpoint=endpoint,
+        protocol=protocol,
+        project=project,
+        redact=redact,
+        exit_seconds=exit_seconds,
+        id_generator=id_generator,
     )
-    helper.start()
-    helper.join(seconds)
-    return left == [True]
+    if service_name:
+        _resource[semconv.SERVICE_NAME] = service_name
+    if project:
+        _resource[semconv.PROJECT] = project
+    if capture_content is not None:
+        attempt(None, content.capture, capture_content)
+    if _export is None and not disabled():
+        attempt(None, lambda: _start(asked(), at_once=True, instrument=instrument))
 
 
-def _install(
-    service_name: str | None,
-    endpoint: str | None,
-    protocol: str,
-    exporters: list[str],
-    project: str | None,
-    exit_seconds: float,
-    id_generator: "IdGenerator | None",
-) -> None:
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    from spanproof_instrumentation.label_processor import LabelProcessor
-
-    global _closer
-    inherited = extract_environment()
-    labels = LabelProcessor(labels_of(inherited))
-    exporting: list[SpanProcessor] = [BatchSpanProcessor(_exporter(name, endpoint, protocol)) for name in exporters]
-    provider = trace.get_tracer_provider()
-    if isinstance(provider, trace.ProxyTracerProvider):
-        attributes = {semconv.SERVICE_NAME: service_name, semconv.PROJECT: project}
-        resource = Resource.create({name: value for name, value in attributes.items() if value is not None})
-        provider = TracerProvider(resource=resource, id_generator=id_generator, shutdown_on_exit=False)
-        trace.set_tracer_provider(provider)
-    if not isinstance(provider, TracerProvider):
-        tell_once(
-            f"spanproof: no span will be exported, because the tracer provider that is set ({type(provider).__name__}) "
-            "takes no span processors. Call configure() before it, or set one of the OpenTelemetry SDK"
-        )
-        return
-    for processor in (labels, *exporting):
-        provider.add_span_processor(processor)
-    context.attach(inherited)
-    _closer = _Closer(exporting, exit_seconds)
+@forgiving()
+def flush(seconds: float = FLUSH_SECONDS) -> bool:
+    """Send what is still here; return whether all of it left within the time."""
+    return attempt(False, _export.ending.flush, seconds) if _export is not None else True
 
 
-class _Closer:
-    """Ends our processors when the process ends, and waits for them only so long.
+def configure_from_environment() -> "Ending | None":
+    """Do in the agent's process what ``spanproof run`` was asked for; return what ends with the process.
 
-    Its thread is started beforehand: from Python 3.12 on, none can be started once the interpreter is going down.
+    The provider waits for the first span, so that an agent that configures its own has it from the beginning.
     """
-
-    def __init__(self, processors: "list[SpanProcessor]", seconds: float) -> None:
-        self.processors = processors
-        self._seconds = seconds
-        self._begin()
-        atexit.register(self._at_exit)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._begin)
-
-    def _begin(self) -> None:
-        self._asked = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="spanproof-exit", daemon=True)
-        self._thread.start()
-
-    def _work(self) -> None:
-        self._asked.wait()
-        for processor in self.processors:
-            attempt(None, processor.shutdown)
-
-    def _at_exit(self) -> None:
-        self._asked.set()
-        self._thread.join(self._seconds)
-        if self._thread.is_alive():
-            attempt(
-                None, LOGGER.warning, "spanproof: spans were lost: the collector took none within %gs", self._seconds
-            )
+    capture = capture_asked()
+    if capture is not None:
+        attempt(None, content.capture, capture)
+    if _export is None and not disabled():
+        attempt(None, lambda: _start(settings_of(), at_once=False, instrument=True))
+    return _export.ending if _export is not None else None
 
 
-def _protocol(given: str | None) -> str:
-    traces, general = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
-    wanted = given or os.environ.get(traces) or os.environ.get(general) or "http/protobuf"
-    if wanted not in ("http/protobuf", "grpc"):
-        tell_once(f"spanproof: protocol {wanted!r} is not supported, http/protobuf is used instead of it")
-        return "http/protobuf"
-    return wanted
+def _start(settings: Settings, *, at_once: bool, instrument: bool) -> None:
+    from spanproof_instrumentation.carrying import carry_context
+    from spanproof_instrumentation.global_provider import GlobalProvider
+    from spanproof_instrumentation.instrumentors import instrument_installed
+
+    global _export
+    export = _Export(settings)
+    _export = export
+    GlobalProvider(export.tracer_provider, export.span_delivery).install(at_once=at_once)
+    if content.asks_for_events() and exporters_of("logs"):
+        from spanproof_instrumentation.log_provider import keep_logger_provider
+
+        attempt(None, keep_logger_provider, export.logger_provider, export.log_delivery)
+    attempt(None, export.ending.install)
+    context.attach(export.inherited)
+    threads = attempt(False, instrument_installed) if instrument else False
+    attempt(None, partial(carry_context, threads=not threads))
 
 
-def _exporters() -> list[str]:
-    wanted = [name.strip() for name in os.environ.get("OTEL_TRACES_EXPORTER", "otlp").split(",") if name.strip()]
-    for name in wanted:
-        if name not in ("otlp", "console", "none"):
-            tell_once(f"spanproof: OTEL_TRACES_EXPORTER={name!r} is not ours to set up and is left out")
-    return [name for name in wanted if name in ("otlp", "console")]
+class _Export:
+    """What this process exports with. The SDK is loaded when the first span starts, not before."""
 
+    def __init__(self, settings: Settings) -> None:
+        from spanproof_instrumentation.ending import Ending
 
-def _exporter(name: str, endpoint: str | None, protocol: str) -> "SpanExporter":
-    if name == "console":
-        from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+        self._settings = settings
+        self.ending = Ending(settings.exit_seconds)
+        self.inherited = extract_environment()
+        _resource.update(
+            {
+                name: value
+                for name, value in (
+                    (semconv.SERVICE_NAME, settings.service_name),
+                    (semconv.PROJECT, settings.project),
+                )
+                if value is not None
+            }
+        )
 
-        return ConsoleSpanExporter()
-    if protocol == "grpc":
-        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+    def tracer_provider(self) -> "TracerProvider":
+        from opentelemetry.sdk.trace import TracerProvider
 
-        return GrpcExporter(endpoint=endpoint)
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        return TracerProvider(
+            resource=self._resource(), id_generator=self._settings.id_generator, shutdown_on_exit=False
+        )
 
-    return OTLPSpanExporter(endpoint=_traces_address(endpoint) if endpoint else None)
+    def span_delivery(self) -> "SpanDelivery":
+        from spanproof_instrumentation.delivery import Sender, SpanDelivery
+        from spanproof_instrumentation.exporters import ready, span_exporter
+        from spanproof_instrumentation.redacted import redacted_spans
 
+        given = self._settings
+        protocol = protocol_of(given.protocol, "traces")
+        redact = partial(redacted_spans, given.redaction) if given.redaction is not None else None
+        senders = [
+            Sender(partial(span_exporter, name, given.endpoint, protocol), redact)
+            for name in ready(exporters_of("traces"), protocol, "traces")
+        ]
+        return SpanDelivery(senders, limits_of("traces"), self.ending, labels_of(self.inherited))
 
-def _traces_address(base: str) -> str:
-    return base if base.endswith(_PATH) else base.rstrip("/") + _PATH
+    def logger_provider(self) -> "LoggerProvider":
+        from opentelemetry.sdk._logs import LoggerProvider
 
+        return LoggerProvider(resource=self._resource(), shutdown_on_exit=False)
 
-def _require_grpc() -> None:
-    try:
-        importlib.import_module(_GRPC)
-    except ImportError:
-        raise MissingExtraError("exporting over gRPC", "grpc") from None
+    def log_delivery(self) -> "LogDelivery":
+        from spanproof_instrumentation.delivery import LogDelivery, Sender
+        from spanproof_instrumentation.exporters import log_exporter, ready
+        from spanproof_instrumentation.redacted import redacted_records
+
+        given = self._settings
+        protocol = protocol_of(given.protocol, "logs")
+        redact = partial(redacted_records, given.redaction) if given.redaction is not None else None
+        senders = [
+            Sender(partial(log_exporter, name, given.endpoint, protocol), redact)
+            for name in ready(exporters_of("logs"), protocol, "logs")
+        ]
+        return LogDelivery(senders, limits_of("logs"), self.ending)
+
+    def _resource(self) -> "Resource":
+        from opentelemetry.sdk.resources import Resource
+
+        return Resource.create(dict(_resource))

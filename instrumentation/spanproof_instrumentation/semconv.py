@@ -120,4 +120,8 @@ TERMINATION_REASON: Final = "spanproof.termination.reason"  # completed | budget
 EVENT_END_STATE: Final = "spanproof.end_state"
 END_STATE_PHASE: Final = "spanproof.end_state.phase"  # before | after
 END_STATE_DIGEST: Final = "spanproof.end_state.digest"  # sha256 of the state text, hex
+END_STATE_DIFF: Final = "spanproof.end_state.diff"  # JSON: what changed since the snapshot before, by path and table
 END_STATE_STATE: Final = "spanproof.end_state.state"  # JSON: {"tables": {name: [row]}, "files": {path: text}}
+
+# --- spanproof: a span that its process did not live to end -----------------------------------------
+UNFINISHED: Final = "spanproof.unfinished"  # sigterm | os._exit | exit: what ended the process, and the span with it

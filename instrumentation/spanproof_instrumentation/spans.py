@@ -12,8 +12,11 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, Trac
 from opentelemetry.util.types import AttributeValue
 
 from spanproof_instrumentation import semconv
-from spanproof_instrumentation.barrier import attempt, quiet
+from spanproof_instrumentation.barrier import attempt, forgiving, quiet
 from spanproof_instrumentation.content import Messages, as_json, as_messages, as_text, captured
+
+UNNAMED: Final = "unnamed"
+"""Stands for a name that a wrong call did not give: the span is worth more than its name."""
 
 _AGENT_KEY: Final = "spanproof-agent-span"
 _TOOL_KEY: Final = "spanproof-tool-span"
@@ -152,6 +155,7 @@ class ToolSpan(OpenSpan):
             self.span.set_attribute(semconv.TOOL_RESULT, as_text(value))
 
 
+@forgiving(name=UNNAMED)
 def agent_span(
     name: str,
     *,
@@ -177,6 +181,7 @@ def agent_span(
     )
 
 
+@forgiving(model=UNNAMED)
 def model_span(
     model: str,
     *,
@@ -201,6 +206,7 @@ def model_span(
     )
 
 
+@forgiving(name=UNNAMED)
 def tool_span(
     name: str,
     *,

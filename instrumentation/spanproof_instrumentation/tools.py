@@ -5,7 +5,7 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Final, ParamSpec, TypeVar, cast, overload
 
-from spanproof_instrumentation.barrier import attempt
+from spanproof_instrumentation.barrier import attempt, forgiving, tell_once
 from spanproof_instrumentation.content import captured
 from spanproof_instrumentation.spans import ToolSpan, tool_span
 
@@ -23,6 +23,7 @@ def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
 def tool(*, name: str | None = None, description: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
+@forgiving()
 def tool(
     function: Callable[P, R] | None = None, /, *, name: str | None = None, description: str | None = None
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
@@ -35,6 +36,10 @@ def tool(
     def decorate(decorated: Callable[P, R]) -> Callable[P, R]:
         return attempt(decorated, _decorated, decorated, name, description)
 
+    given: object = function
+    if given is not None and not callable(given):
+        tell_once(f"spanproof: @tool({function!r}) was taken for @tool(); write @tool(name=…)")
+        return decorate
     return decorate if function is None else decorate(function)
 
 

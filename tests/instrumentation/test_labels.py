@@ -90,4 +90,4 @@ def test_a_child_process_and_its_threads_carry_the_labels(spans: InMemorySpanExp
     for span in (main, thread):
         assert {a.key: a.value.string_value for a in span.attributes}[semconv.TRIAL_ID] == "t.0"
     assert main.parent_span_id == context.span_id.to_bytes(8, "big")
-    assert thread.parent_span_id == b""
+    assert thread.parent_span_id == context.span_id.to_bytes(8, "big")

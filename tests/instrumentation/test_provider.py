@@ -116,7 +116,7 @@ def test_with_the_collector_down_the_process_ends_in_bounded_time_with_its_own_e
     start = time.monotonic()
     done = run(program("endpoint='http://127.0.0.1:9', exit_seconds=0.5") + "raise SystemExit(7)")
     assert done.returncode == 7
-    assert "spans were lost" in done.stderr
+    assert done.stderr == "spanproof: 1 span was lost: 1 because the collector was silent for 0.5s at the end\n"
     assert time.monotonic() - start < 4
 
 
@@ -126,10 +126,10 @@ def test_flush_says_whether_everything_left(http_sink: Sink) -> None:
     assert run(program("endpoint='http://127.0.0.1:9'") + asked).stdout == "False\n"
 
 
-def test_a_missing_grpc_exporter_is_an_error_with_its_install_command() -> None:
-    done = run("import sys\nsys.modules['grpc'] = None\n" + program("protocol='grpc'"))
-    assert done.returncode == 1
-    assert "MissingExtraError: exporting over gRPC needs the extra [grpc]: pip install 'spanproof[grpc]'" in done.stderr
+def test_a_missing_grpc_exporter_is_told_with_its_install_command_and_the_agent_runs() -> None:
+    done = run("import sys\nsys.modules['grpc'] = None\n" + program("protocol='grpc'") + "print('ran')")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert "nothing is exported, because exporting over gRPC needs the extra [grpc]: pip install 'sp" in done.stderr
 
 
 def test_an_address_that_is_none_does_not_stop_the_agent() -> None:
