@@ -114,6 +114,11 @@ def _status(
         return "error", kind if isinstance(kind, str) else failing.span.status_message or None, failing.span.span_id
     if root_missing:
         return "incomplete", "root_missing", None
+    outer = _outer_agents(trial)
+    if outer:
+        last_run, _ = max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))
+        if semconv.UNFINISHED in last_run.span.attributes:
+            return "incomplete", "unfinished", last_run.span.span_id
     models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
     if models and answer is None:
         item, last = models[-1]

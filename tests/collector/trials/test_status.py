@@ -50,6 +50,11 @@ def test_a_trial_without_its_root_is_incomplete_and_still_read(store: Store) -> 
     assert [call.name for call in trial.tool_calls] == ["pay"]
 
 
+def test_a_run_whose_process_was_killed_is_incomplete(store: Store) -> None:
+    trial = trial_of(store, traces(span("run", agent(**{"spanproof.unfinished": "sigterm"}), seconds=9)))
+    assert (trial.status, trial.status_reason) == ("incomplete", "unfinished")
+
+
 def test_a_run_without_agent_spans_that_ended_on_a_call_is_incomplete(store: Store) -> None:
     trial = trial_of(store, traces(span("chat", chat([said("user", "x")], [asked("pay", {}, "c1")]))))
     assert (trial.status, trial.status_reason) == ("incomplete", "ended_on_tool_call")
