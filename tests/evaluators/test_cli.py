@@ -1,6 +1,7 @@
 """The command line, as a script and as a person use it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -225,6 +226,53 @@ def test_import_counts_only_the_trials_of_its_own_files(place: Path, capsys: pyt
     (place / "one.pb").write_bytes(attempt("one").SerializeToString())
     (told,) = Ran(place, capsys, "import", str(place / "one.pb"), "--json").lines
     assert told["trials"] == 1
+
+
+def test_reindex_makes_a_lost_projection_again_and_says_of_how_much(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Ran(place, capsys, "trials", "--json").lines
+    with open_store(f"chdb://{place}/store") as store:
+        store._run("TRUNCATE TABLE steps")
+    assert Ran(place, capsys, "trials", "--json").lines == []
+    assert Ran(place, capsys, "reindex", "--json").lines == [{"spans": 10, "log_records": 0}]
+    assert Ran(place, capsys, "trials", "--json").lines == before
+    assert Ran(place, capsys, "reindex").out == "10 spans and 0 log records read again\n"
+
+
+def test_reindex_of_a_store_that_is_not_there_makes_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert Ran(tmp_path, capsys, "reindex").code == 2
+    assert not (tmp_path / "store").exists()
+
+
+def test_output_that_cannot_hold_a_script_writes_escapes(tmp_path: Path) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        put(store, attempt("one", answer="Готово"))
+    done = subprocess.run(
+        [sys.executable, "-m", "spanproof_evaluators", "show", "one", "--store", f"chdb://{tmp_path}/store"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"\u0413\u043e" in done.stdout
+
+
+def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.pb").write_bytes(attempt("one").SerializeToString())
+    assert "1 file (1 otlp): 1 trial, 2 spans" in Ran(tmp_path, capsys, "import", str(tmp_path / "one.pb")).out
+    assert "1 trial: " in Ran(tmp_path, capsys, "trials").out
+    assert "1 trial evaluated" in Ran(tmp_path, capsys, "evaluate").err
+    assert "1 trial of 1 task" in Ran(tmp_path, capsys, "report").out
+
+
+def test_in_a_pipe_a_trial_is_one_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Ran(place, capsys, "evaluate", "--suite", str(place / "suite.json"))
+    lines = Ran(place, capsys, "trials").out.splitlines()
+    assert [line.split()[:3] for line in lines if "FALSE SUCCESS" in line] == [["FALSE", "SUCCESS", "liar"]]
+    assert len([line for line in lines if "blind" in line and "UNPROVEN" in line]) == 1
+    assert len(lines) == 7  # counts, columns, five trials
 
 
 def test_import_of_nothing_usable_could_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,8 @@ from spanproof_evaluators.reports.proof import proof
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 200
+LONGEST = 2000
+"""How many characters of one text are shown; JSON has all."""
 
 
 def report_html(report: Report) -> str:
@@ -38,8 +40,12 @@ def report_html(report: Report) -> str:
 
 
 def visible(text: str) -> Markup:
-    """Return text from a trace, harmless, and with a direction of its own: it cannot turn around what stands beside."""
-    return Markup("<bdi>{}</bdi>").format(wording.clean(text))
+    """Return text from a trace: harmless, cut with a note where it is very long, and with a direction of its own.
+
+    The direction keeps text that runs from right to left from turning around what stands beside it.
+    """
+    shown, note = wording.cut(text, LONGEST)
+    return Markup("<bdi>{}</bdi>{}").format(shown, f" {note}" if note else "")
 
 
 def picture(measure: Measure) -> Markup:

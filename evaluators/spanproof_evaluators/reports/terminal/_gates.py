@@ -58,8 +58,13 @@ def _widths(room: int, names: Sequence[Text], rows: Sequence[Sequence[GateResult
     share = room // len(names) - 2
     if share < len("INCONCLUSIVE"):
         return []
-    spare = max(room - 2 * (len(names) - 1) - sum(min(width, share) for width in wanted), 0)
-    return [min(width, share + spare) for width in wanted]
+    widths = [min(width, share) for width in wanted]
+    spare = room - 2 * (len(names) - 1) - sum(widths)
+    for at, width in enumerate(wanted):
+        more = min(width - widths[at], spare)
+        widths[at] += more
+        spare -= more
+    return widths
 
 
 def _said(said: GateResult) -> Text:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.reports.terminal._layout import COLORS, print_block, print_line, words
+from spanproof_evaluators.reports.terminal._layout import COLORS, padded, print_block, print_line, print_text, words
 from spanproof_evaluators.reports.wording import because, effects, marks, one_line, outcome, plural, yes_no
 
 _LONGEST_ID: Final = 120
@@ -24,7 +24,7 @@ def print_trials(console: Console, assessments: Sequence[Assessment]) -> None:
 
     Where nobody watches (a pipe, a file) each trial is one line, so that tools can search lines.
     """
-    print_line(console, _summary(assessments))
+    print_text(console, _summary(assessments))
     rows = [_cells(one) for one in assessments]
     kept = [at for at in range(len(_COLUMNS)) if any(row[at] for row in rows)]
     widths = {at: max(len(_COLUMNS[at]), *(row[at].cell_len for row in rows)) for at in kept}
@@ -34,7 +34,7 @@ def print_trials(console: Console, assessments: Sequence[Assessment]) -> None:
         for row in (header, *rows):
             line = Text()
             for at in kept:
-                line.append_text(row[at]).append(" " * (widths[at] - row[at].cell_len + 2))
+                line.append_text(padded(row[at], widths[at] + 2))
             print_line(console, line)
         return
     for one, row in zip(assessments, rows, strict=True):
