@@ -107,7 +107,11 @@ class Agents:
                 "ANTHROPIC_BASE_URL": self.model_address,
                 "ANTHROPIC_API_KEY": "none",
                 # the Agents SDK sends traces of its own to OpenAI as soon as it finds a key
-                **({"MODEL_KEY": "none"} if "agents" in asked.program else {"OPENAI_API_KEY": "none"}),
+                **{
+                    "MODEL_KEY"
+                    if any("agents" in word for word in (asked.program, *asked.arguments))
+                    else "OPENAI_API_KEY": "none"
+                },
                 "OTEL_EXPORTER_OTLP_ENDPOINT": self.collector_address,
                 "OTEL_RESOURCE_ATTRIBUTES": f"spanproof.project={project}",
                 **asked.environment,
