@@ -16,7 +16,7 @@ import grpc.aio
 import uvicorn
 
 from spanproof_collector.errors import ServeError
-from spanproof_collector.pipeline import Pipeline
+from spanproof_collector.pipeline import Pipeline, collect_rarely
 from spanproof_collector.server.clickhouse import ClickHouseEndpoint
 from spanproof_collector.server.grpc import build_server
 from spanproof_collector.server.http import build_app
@@ -168,6 +168,7 @@ def serve(
             f"{host} can be reached by others, and this server knows neither tokens nor TLS: anybody could write "
             "traces. Listen on 127.0.0.1, or say --insecure if the network is trusted"
         )
+    collect_rarely()
     with _own_store(store_address) as store, asyncio.Runner(loop_factory=_new_loop) as runner:
         runner.run(_serve(store, host, grpc_port, http_port, on_ready))
 
