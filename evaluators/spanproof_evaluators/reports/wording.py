@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
+from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.measures import Measure, money
@@ -57,6 +58,9 @@ REASONS: Final[Mapping[str, str]] = {
     "not_recorded": "neither arguments nor answer were recorded",
     "validation": "the arguments were turned down",
     "receipt": "a receipt says so",
+    "no_billed_cost": "no bill was recorded",
+    "infrastructure": "the infrastructure broke it",
+    "cancelled": "somebody stopped it",
 }
 """Reasons as a person reads them; JSON keeps the word."""
 
@@ -223,6 +227,23 @@ def effects(one: Assessment) -> str:
     states: Counter[str] = Counter(call.effect.state for call in one.trial.tool_calls if call.effect.state != "none")
     order = ("failed", "unknown", "reported", "verified", "refused")
     return ", ".join(f"{states[state]} {state}" for state in order if states[state]) or "none"
+
+
+def solved(one: Assessment) -> str:
+    """Return whether the trial is solved, and why."""
+    reason = one.solved_reason
+    for word, words in REASONS.items():
+        reason = words if reason == word else reason.replace(f"outcome unavailable: {word}", f"no verdict, {words}")
+    return f"{yes_no(one.solved)}: {reason}"
+
+
+def cost(trial: Trial) -> str:
+    """Return what was billed; where a bill is missing, that it is a lower bound, and why."""
+    billed = trial.cost
+    why = because(billed.reason) if billed.reason else "no bill was recorded"
+    if billed.usd is None:
+        return f"unavailable: {why}"
+    return f"${billed.usd:f}" if billed.covered else f"at least ${billed.usd:f}: {why}"
 
 
 def yes_no(value: bool | None) -> str:

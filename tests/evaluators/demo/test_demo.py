@@ -1,4 +1,6 @@
+import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -6,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from rich.console import Console
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.store import open_store
@@ -14,6 +17,7 @@ from spanproof_evaluators.demo.run import DemoFolderError, run_demo
 from spanproof_evaluators.demo.world import World
 from spanproof_evaluators.model.suites import read_suite
 from spanproof_evaluators.reports.machine import report_json
+from spanproof_evaluators.reports.terminal import print_report
 from spanproof_evaluators.runner import assess, report
 from tests.evaluators.demo.conftest import Reported
 
@@ -81,3 +85,17 @@ def test_a_collector_that_does_not_come_up_is_an_error_with_its_words(tmp_path: 
     in_the_way.write_text("", encoding="utf-8")
     with pytest.raises(CollectorProcessError, match=r"(?s)ended with 2 before it was ready.*cannot be used"):
         CollectorProcess(in_the_way, log=tmp_path / "log").__enter__()
+
+
+def test_the_readme_shows_what_the_demo_prints(requests: list[ExportTraceServiceRequest], reported: Reported) -> None:
+    console = Console(file=io.StringIO(), width=80, color_system=None, markup=False, highlight=False)
+    print_report(console, reported(requests))
+    assert isinstance(console.file, io.StringIO)
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (excerpt,) = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
+    for part in excerpt.split("...\n"):
+        assert _without_span_ids(part) in _without_span_ids(console.file.getvalue())
+
+
+def _without_span_ids(text: str) -> str:
+    return re.sub(r"[0-9a-f]{16}", "SPAN", text)

@@ -22,10 +22,11 @@ from spanproof_evaluators.reports.terminal._layout import (
 from spanproof_evaluators.reports.wording import (
     EFFECT_OF_TRIAL,
     because,
+    cost,
     effects,
     marks,
     outcome,
-    yes_no,
+    solved,
 )
 
 _LONGEST = 400
@@ -85,12 +86,12 @@ def _verdicts(console: Console, one: Assessment) -> None:
     if one.outcome.effect_of_trial is not None:
         _field(console, "", [Text(EFFECT_OF_TRIAL[one.outcome.effect_of_trial][1], style="dim")])
     _field(console, "effects", [Text(effects(one))])
-    _field(console, "solved", [Text.assemble(yes_no(one.solved), ": ", words(one.solved_reason, "", 120))])
+    _field(console, "solved", [words(solved(one))])
 
 
 def _facts(console: Console, trial: Trial) -> None:
     """Print what the trial is."""
-    usage, cost, gaps = trial.usage, trial.cost, trial.completeness
+    gaps = trial.completeness
     status = trial.status + (f" ({because(trial.status_reason)})" if trial.status_reason else "")
     lacking = [
         *(["no root span"] if gaps.root_missing else []),
@@ -109,11 +110,8 @@ def _facts(console: Console, trial: Trial) -> None:
         ("models", list(trial.models) or ["none"]),
         ("read by", [", ".join(trial.dialects) or "no dialect"]),
         ("content", ["; ".join([gaps.content.replace("_", " "), *lacking])]),
-        ("tokens", [f"{_count(usage.input_tokens)} in, {_count(usage.output_tokens)} out"]),
-        (
-            "cost",
-            [f"${cost.usd:f}" if cost.usd is not None else f"unavailable: {cost.reason or 'no bill was recorded'}"],
-        ),
+        ("tokens", [_tokens(trial)]),
+        ("cost", [cost(trial)]),
     ]
     print_line(console, Text())
     for name, told in facts:
@@ -199,5 +197,9 @@ def _evidence(console: Console, trial: Trial) -> None:
         )
 
 
-def _count(number: int | None) -> str:
-    return "not recorded" if number is None else str(number)
+def _tokens(trial: Trial) -> str:
+    """Return how many tokens went in and out. What was not recorded is not zero."""
+    counts = ((trial.usage.input_tokens, "in"), (trial.usage.output_tokens, "out"))
+    if all(count is None for count, _ in counts):
+        return "not recorded"
+    return ", ".join(f"{count if count is not None else 'not recorded'} {where}" for count, where in counts)
