@@ -1,12 +1,9 @@
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.instrumentation.sink import Sink, fresh_exporter, grpc_receiver
+from tests.instrumentation.sink import Sink, fresh_exporter, grpc_receiver, http_receiver
 
 
 @pytest.fixture
@@ -18,28 +15,8 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 @pytest.fixture
 def http_sink() -> Iterator[Sink]:
     """An OTLP/HTTP receiver that keeps what arrives."""
-    sink = Sink()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # the standard library's name
-            body = self.rfile.read(int(self.headers["content-length"]))
-            sink.requests.append(ExportTraceServiceRequest.FromString(body))
-            sink.paths.append(self.path)
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the standard library's name
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    sink.address = f"http://127.0.0.1:{server.server_address[1]}"
-    yield sink
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with http_receiver() as sink:
+        yield sink
 
 
 @pytest.fixture
