@@ -26,7 +26,7 @@ def report_html(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["plain"] = wording.clean
+    environment.filters["plain"] = wording.one_line
     environment.filters["visible"] = visible
     template = environment.get_template("report.html")
     return template.render(
