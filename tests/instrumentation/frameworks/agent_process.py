@@ -87,6 +87,18 @@ class Agents:
         (trial,) = self.trials(ended.project)
         return trial
 
+    def environment(self, project: str, *, key: str) -> dict[str, str]:
+        """Return what a program finds: the models, the collector and, under one name, a key."""
+        return {
+            **{name: value for name, value in os.environ.items() if name in _INHERITED},
+            key: "none",
+            "OPENAI_BASE_URL": f"{self.model_address}/v1",
+            "ANTHROPIC_BASE_URL": self.model_address,
+            "ANTHROPIC_API_KEY": "none",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self.collector_address,
+            "OTEL_RESOURCE_ATTRIBUTES": f"spanproof.project={project}",
+        }
+
     def _begin(self, name: str, asked: Asked) -> "Command":
         self._number += 1
         order = f"ORD-{self._number}"
@@ -99,24 +111,21 @@ class Agents:
             terminated=asked.terminated,
             words=(*around, sys.executable, str(PROGRAMS / f"{asked.program}.py"), *asked.arguments),
             environment={
-                **{key: value for key, value in os.environ.items() if key in _INHERITED},
+                **self.environment(project, key=key_of(asked.program, *asked.arguments)),
                 "MODEL": asked.model,
                 "TASK": f"Refund order {order}." + (f" First look up {order}{others}." if others else ""),
                 "SHOP_FAULT": asked.fault,
-                "OPENAI_BASE_URL": f"{self.model_address}/v1",
-                "ANTHROPIC_BASE_URL": self.model_address,
-                "ANTHROPIC_API_KEY": "none",
-                # the Agents SDK sends traces of its own to OpenAI as soon as it finds a key
-                **{
-                    "MODEL_KEY"
-                    if any("agents" in word for word in (asked.program, *asked.arguments))
-                    else "OPENAI_API_KEY": "none"
-                },
-                "OTEL_EXPORTER_OTLP_ENDPOINT": self.collector_address,
-                "OTEL_RESOURCE_ATTRIBUTES": f"spanproof.project={project}",
                 **asked.environment,
             },
         )
+
+
+def key_of(*programs: str) -> str:
+    """Return where a program looks for its key.
+
+    The Agents SDK sends traces of its own to OpenAI as soon as it finds a key under the usual name.
+    """
+    return "MODEL_KEY" if any("agents" in program for program in programs) else "OPENAI_API_KEY"
 
 
 @dataclass(frozen=True, kw_only=True)
