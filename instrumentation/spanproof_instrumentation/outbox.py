@@ -7,6 +7,7 @@ handler may touch is lock-free, because the handler can interrupt whoever holds 
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -48,6 +49,7 @@ class Outbox(Generic[T]):
         self._send = send
         self._limits = limits
         self._queue: SimpleQueue[T | _Request] = SimpleQueue()
+        self._asked: deque[_Request] = deque()  # those in the queue, which are no items
         self._counting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._dropped = 0
@@ -71,7 +73,7 @@ class Outbox(Generic[T]):
     @property
     def waiting(self) -> int:
         """How many are still here."""
-        return self._queue.qsize() + self._in_hand
+        return self._queue.qsize() - len(self._asked) + self._in_hand
 
     @property
     def progress(self) -> float:
@@ -109,11 +111,13 @@ class Outbox(Generic[T]):
         if self._thread is None:
             return None
         request = _Request(first)
+        self._asked.append(request)
         self._queue.put(request)
         return request.done
 
     def _reset(self) -> None:
         self._queue = SimpleQueue()
+        self._asked = deque()
         self._counting = threading.Lock()
         self._thread = None
         self._dropped = 0
@@ -149,6 +153,7 @@ class Outbox(Generic[T]):
 
     def _drain(self, queue: "SimpleQueue[T | _Request]", batch: list[T], asked: _Request) -> None:
         requests = [asked]
+        self._asked.popleft()
         if asked.first is not None:
             attempt(None, asked.first)
         while True:
@@ -158,6 +163,7 @@ class Outbox(Generic[T]):
                 break
             if isinstance(item, _Request):
                 requests.append(item)
+                self._asked.popleft()
                 if item.first is not None:
                     attempt(None, item.first)
                 continue

@@ -67,6 +67,9 @@ class Sink:
         self.paths: list[str] = []
         self.bodies: list[bytes] = []
         self.status = 200
+        self.delay = 0.0
+        """Seconds that a request takes."""
+
         self.arrived = threading.Event()
         """Set with the first request."""
 
@@ -79,6 +82,8 @@ class Sink:
         """Keep a request; return the status to answer with."""
         self.arrived.set()
         self.released.wait()
+        if self.delay:
+            threading.Event().wait(self.delay)
         if self.status == 200:
             self.paths.append(path)
             self.bodies.append(body)

@@ -61,6 +61,12 @@ def test_output_arguments_and_exit_code_are_the_programs_own(http_sink: Sink) ->
     assert (done.returncode, done.stdout, done.stderr) == (1, "out\n", "err\n")
 
 
+def test_the_commands_own_arguments_and_dashes_are_its_own() -> None:
+    program = "import sys; print(sys.argv[1:])"
+    done = spanproof_run("--", sys.executable, "-c", program, "--task", "x", "--", "y")
+    assert done.stdout == "['--task', 'x', '--', 'y']\n"
+
+
 def test_a_program_that_records_nothing_opens_no_connection_and_loads_no_sdk(http_sink: Sink) -> None:
     done = run_agent("import sys; print('opentelemetry.sdk' in sys.modules)", http_sink.address)
     assert (done.stdout, done.stderr) == ("False\n", "")
