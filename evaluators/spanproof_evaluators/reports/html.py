@@ -13,6 +13,7 @@ from spanproof_evaluators.reports.proof import proof
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 200
+LONGEST_NAME = 120
 LONGEST = 2000
 """How many characters of one text are shown; JSON has all."""
 
@@ -28,6 +29,7 @@ def report_html(report: Report) -> str:
     )
     environment.filters["plain"] = wording.one_line
     environment.filters["visible"] = visible
+    environment.filters["name"] = name
     template = environment.get_template("report.html")
     return template.render(
         report=report,
@@ -46,6 +48,11 @@ def visible(text: str) -> Markup:
     """
     shown, note = wording.cut(text, LONGEST)
     return Markup("<bdi>{}</bdi>{}").format(shown, f" {note}" if note else "")
+
+
+def name(text: str) -> Markup:
+    """Return an id or a label as ``visible`` does, but never more than two lines of it."""
+    return Markup("<bdi>{}</bdi>").format(wording.one_line(text, LONGEST_NAME))
 
 
 def picture(measure: Measure) -> Markup:
