@@ -54,8 +54,8 @@ def test_every_file_that_the_readme_links_to_exists() -> None:
 
 
 def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
-    for page in (ROOT / "docs").glob("*.md"):
-        assert f"](docs/{page.name})" in README, page.name
+    for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "frameworks").glob("*.md")]:
+        assert f"]({page.relative_to(ROOT).as_posix()})" in README, page.name
 
 
 def test_the_agent_of_the_readme_leaves_a_trial_as_described(tmp_path: Path) -> None:
