@@ -32,9 +32,11 @@ class Exporter(Protocol[T_contra]):
 
 
 class Sender(Generic[T]):
-    """Sends batches, each redacted first, by an exporter that is made in the process that uses it.
+    """Sends batches, each redacted first, by an exporter that belongs to the process that uses it.
 
-    A connection that a parent had open must not be shared with its forked child.
+    A connection that a parent had open must not be shared with its forked child. The first is made at once and not
+    on the sending thread, because of what it imports: a fork in the middle of an import would never get through it,
+    and code that is compiled at exit makes Python forget that Ctrl-C ended the program.
     """
 
     def __init__(
@@ -42,12 +44,12 @@ class Sender(Generic[T]):
     ) -> None:
         self._make = make
         self._redact = redact
-        self._exporter: Exporter[T] | None = None
-        self._pid = 0
+        self._exporter = make()
+        self._pid = os.getpid()
 
     def __call__(self, batch: list[T]) -> bool:
         """Send one batch; return whether it was taken."""
-        if self._exporter is None or self._pid != os.getpid():
+        if self._pid != os.getpid():
             self._exporter, self._pid = self._make(), os.getpid()
         # Redaction that fails raises, and then nothing is sent.
         result = self._exporter.export(batch if self._redact is None else self._redact(batch))

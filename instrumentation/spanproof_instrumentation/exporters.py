@@ -36,7 +36,6 @@ def ready(exporters: list[str], protocol: str, signal: Signal) -> list[str]:
     if "otlp" not in exporters:
         return exporters
     try:
-        # Here and not on the sending thread: a fork in the middle of an import would never get through it.
         importlib.import_module(_MODULES[signal, protocol])
     except ImportError:
         missing = MissingExtraError("exporting over gRPC", "grpc")

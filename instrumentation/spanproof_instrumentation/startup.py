@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from spanproof_instrumentation.barrier import LOGGER, attempt
 from spanproof_instrumentation.provider import configure_from_environment
+from spanproof_instrumentation.suggestions import suggest
 
 
 def start() -> None:
@@ -14,7 +15,8 @@ def start() -> None:
     LOGGER.propagate = False
     ending = configure_from_environment()
     if ending is not None:
-        ending.at_last(_suggest)
+        # Loaded now: code that is compiled at exit makes Python forget that Ctrl-C ended the program.
+        ending.at_last(suggest)
 
 
 class _StandardError(logging.Handler):
@@ -29,8 +31,3 @@ class _StandardError(logging.Handler):
 def _write(write: Callable[[str], object], text: str) -> None:
     write(text + "\n")
 
-
-def _suggest() -> None:
-    from spanproof_instrumentation.suggestions import suggest
-
-    suggest()

@@ -34,7 +34,7 @@ BUSY_MACHINE = 6.0
         ("os.kill(os.getpid(), signal.SIGTERM)", -15),
         ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); os.kill(os.getpid(), signal.SIGTERM)", 5),
         ("signal.signal(signal.SIGTERM, lambda *_: os._exit(6)); os.kill(os.getpid(), signal.SIGTERM)", 6),
-        ("os.kill(os.getpid(), signal.SIGINT)", 1),  # as python -c ends without us
+        ("os.kill(os.getpid(), signal.SIGINT)", -2),
         ("os.execv(sys.executable, [sys.executable, '-c', 'raise SystemExit(7)'])", 7),
         ("os.execlp(sys.executable, sys.executable, '-c', 'raise SystemExit(8)')", 8),
         ("threading.Thread(target=lambda: os._exit(9)).start(); time.sleep(60)", 9),
