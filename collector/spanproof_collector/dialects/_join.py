@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -121,17 +122,6 @@ class _Walk:
         self.keys: set[str] = set()
         self.known: set[str] = set()
 
-    def copy(self) -> "_Walk":
-        """Return a walk that can go on by itself."""
-        walk = _Walk()
-        walk.messages = self.messages
-        walk.history = self.history.copy()
-        walk.asked_by_user = self.asked_by_user
-        walk.last = self.last
-        walk.keys = self.keys.copy()
-        walk.known = self.known.copy()
-        return walk
-
     def go(self, messages: Iterable[Message], *, output: bool) -> None:
         """Take in the next messages."""
         for message in messages:
@@ -159,32 +149,32 @@ class _Walk:
 
 # The next model call sends the same history and some messages more. By the last message, which the entry holds.
 _walks_by_id: dict[int, _Walk] = {}
+_walking = threading.Lock()
 _WALKS: Final = 512
 _STEPS_BACK: Final = 8
 
 
 def _walked(messages: tuple[Message, ...]) -> _Walk:
     """Return the walk over an input, from the longest beginning of it that was walked before."""
-    if not messages:
-        return _Walk()
+    walk, done = _Walk(), 0
     count = len(messages)
-    walk = None
     for end in range(count, max(0, count - _STEPS_BACK), -1):
-        before = _walks_by_id.get(id(messages[end - 1]))
+        last = id(messages[end - 1])
+        before = _walks_by_id.get(last)
         if before is not None and before.messages == messages[:end]:
             if end == count:
-                return before.copy()
-            walk = before.copy()
-            walk.go(messages[end:], output=False)
+                return before
+            # It goes on, and is not kept where it was: a history grows, and seldom forks.
+            del _walks_by_id[last]
+            walk, done = before, end
             break
-    if walk is None:
-        walk = _Walk()
-        walk.go(messages, output=False)
+    walk.go(messages[done:], output=False)
     walk.messages = messages
-    if len(_walks_by_id) >= _WALKS:
-        _walks_by_id.clear()
-    _walks_by_id[id(messages[-1])] = walk
-    return walk.copy()
+    if messages:
+        if len(_walks_by_id) >= _WALKS:
+            _walks_by_id.clear()
+        _walks_by_id[id(messages[-1])] = walk
+    return walk
 
 
 def of_message(message: Message, *, output: bool) -> set[str]:
@@ -203,13 +193,17 @@ def of_messages(call: ModelCall) -> set[str]:
     was sent); ``ends:<hash>`` for its whole conversation; ``extends:<hash>`` for every earlier point of it at which a
     model had spoken.
     """
-    walk = _walked(call.input or ())
-    if call.output:
-        walk.known = set()
-        walk.go(call.output, output=True)
-        if walk.last:
-            walk.keys.discard(f"extends:{walk.last}")
-            walk.keys.add(f"ends:{walk.last}")
+    walk = _Walk()
+    with _walking:
+        told = _walked(call.input or ())
+        walk.keys, walk.history = told.keys.copy(), told.history.copy()
+        walk.asked_by_user, walk.last = told.asked_by_user, told.last
+    if not call.output:
+        return walk.keys
+    walk.go(call.output, output=True)
+    if walk.last:
+        walk.keys.discard(f"extends:{walk.last}")
+        walk.keys.add(f"ends:{walk.last}")
     return walk.keys
 
 

@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from spanproof_collector.dialects import MessageEvent, evidence, read_log, read_span
-from spanproof_collector.model.readings import AgentRun, Message, ModelCall, Reading, ToolRun
+from spanproof_collector.model.readings import AgentRun, Message, ModelCall, Other, Reading, ToolRun
 from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.model.trials import ForeignResult
 
@@ -22,6 +24,10 @@ class ReadSpan:
     def failed(self) -> bool:
         """True where the span's status is ERROR."""
         return self.span.status == "ERROR"
+
+    def read_as(self, reading: Reading) -> "ReadSpan":
+        """The same span, read otherwise."""
+        return ReadSpan(span=self.span, reading=reading, depth=self.depth)
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -73,7 +79,11 @@ def _merged(call: ModelCall, told: ModelCall) -> ModelCall:
     """Fill what the span lacks from its log record."""
     usage = replace(
         call.usage,
-        **{name: getattr(told.usage, name) for name in call.usage.__slots__ if getattr(call.usage, name) is None},
+        **{
+            name: getattr(told.usage, name)
+            for name in call.usage.__struct_fields__
+            if getattr(call.usage, name) is None
+        },
     )
     return replace(
         call,
@@ -146,6 +156,31 @@ def _pseudo_span(record: LogRecord) -> Span:
     )
 
 
+def _told_once(items: Sequence[ReadSpan]) -> list[ReadSpan]:
+    """Make one of an inference and the inference around it: a framework and the client under it tell of the same call.
+
+    The outer span is the call, filled with what only the inner one says; the inner span stays a step of no kind.
+    """
+    by_id = {(item.span.trace_id, item.span.span_id): item for item in items}
+    for item in sorted(items, key=lambda item: -item.depth):
+        inner = by_id[(item.span.trace_id, item.span.span_id)].reading
+        parent = item.span.parent_span_id
+        seen: set[str] = set()
+        while isinstance(inner, ModelCall) and parent and parent not in seen:
+            seen.add(parent)
+            outer = by_id.get((item.span.trace_id, parent))
+            if outer is None:
+                break
+            within = outer.span.start <= item.span.start and item.span.end <= outer.span.end
+            if isinstance(outer.reading, ModelCall) and within:
+                by_id[(item.span.trace_id, parent)] = outer.read_as(_merged(outer.reading, inner))
+                by_id[(item.span.trace_id, item.span.span_id)] = item.read_as(Other(operation=inner.operation))
+            if outer.reading is not None:
+                break
+            parent = outer.span.parent_span_id
+    return [by_id[(item.span.trace_id, item.span.span_id)] for item in items]
+
+
 def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
     """Read the spans and log records of one trial."""
     dialects: set[str] = set()
@@ -187,7 +222,7 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
         alone = here.call()
         if alone is not None and here.record is not None:
             items.append(ReadSpan(span=_pseudo_span(here.record), reading=alone, depth=0))
-    items.sort(key=lambda item: item.order)
+    items = _told_once(sorted(items, key=lambda item: item.order))
     found_evidence = sorted(
         (item for span in spans for item in evidence.of_span(span)), key=lambda item: (item.time, item.span_id)
     )

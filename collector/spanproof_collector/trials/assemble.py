@@ -152,7 +152,7 @@ def _content(trial: ReadTrial, calls: Sequence[JoinedCall]) -> ContentState:
 
 def _usage(trial: ReadTrial) -> Usage:
     """Sum over inferences; an agent span repeats their sum and is left out."""
-    totals: dict[str, int | None] = dict.fromkeys(Usage.__slots__)
+    totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
     for _, call in trial.models():
         for name in totals:
             value: int | None = getattr(call.usage, name)
