@@ -94,7 +94,9 @@ class GlobalProvider:
         if theirs is not None:
             # Tracers that were made before the agent set its provider go on, and its exporters get their spans.
             own._active_span_processor._span_processors = (theirs,)
-            attempt(None, lambda: own._update_resource(getattr(provider, "resource")))  # noqa: B009  # not in the API
+            resource = getattr(_inside(provider), "resource", None)
+            if resource is not None:
+                attempt(None, own._update_resource, resource)
         trace._TRACER_PROVIDER = provider
         self._replaced = True
         return True
@@ -150,6 +152,8 @@ class _WaitingTracer(trace.ProxyTracer):
 
 
 def _processors_of(provider: TracerProvider) -> "SpanProcessor | None":
-    inner = getattr(provider, "provider", provider)  # Logfire's is a shell around one of the SDK
-    found: object = getattr(inner, "_active_span_processor", None)
-    return cast("SpanProcessor | None", found)
+    return cast("SpanProcessor | None", getattr(_inside(provider), "_active_span_processor", None))
+
+
+def _inside(provider: TracerProvider) -> object:
+    return getattr(provider, "provider", provider)  # Logfire's is a shell around one of the SDK

@@ -146,7 +146,7 @@ class Redaction:
             case bytes():
                 return REPLACEMENT.encode() if self._hit(value.decode("utf-8", "replace")) else value
             case Mapping():
-                return {str(key): self._plain(name, item, depth + 1) for key, item in value.items()}
+                return {self._swept(str(key)): self._plain(name, item, depth + 1) for key, item in value.items()}
             case Sequence():
                 items = [self._plain(name, item, depth + 1) for item in value]
                 # An array of attributes is of one type.

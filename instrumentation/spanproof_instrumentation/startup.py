@@ -30,4 +30,3 @@ class _StandardError(logging.Handler):
 
 def _write(write: Callable[[str], object], text: str) -> None:
     write(text + "\n")
-
