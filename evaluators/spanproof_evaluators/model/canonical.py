@@ -7,12 +7,14 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
+import msgspec
+
 Plain: TypeAlias = "str | bool | int | float | list[Plain] | dict[str, Plain] | None"
 """What JSON can hold."""
 
 
 def plain(value: object) -> Plain:
-    """Return a value as JSON values: dataclasses by field, decimals as text, tuples as lists, sets sorted."""
+    """Return a value as JSON values: records by field, decimals as text, tuples as lists, sets sorted."""
     match value:
         case None | str() | bool() | int() | float():
             return value
@@ -26,6 +28,8 @@ def plain(value: object) -> Plain:
             return sorted((plain(item) for item in value), key=repr)
         case _ if is_dataclass(value):
             return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        case msgspec.Struct():
+            return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
         case _:
             raise TypeError(f"{type(value).__name__} has no canonical form")
 
