@@ -140,6 +140,22 @@ def test_usage_counts_inferences_and_not_the_sums_on_agent_spans(store: Store) -
     assert (trial.usage.input_tokens, trial.usage.output_tokens, trial.usage.cache_read_tokens) == (200, 10, None)
 
 
+def test_one_inference_that_framework_and_client_both_tell_of_is_one(store: Store) -> None:
+    used = {"gen_ai.usage.input_tokens": 100}
+    outer = chat(None, [said("assistant", "Done.")]) | used
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(), seconds=9),
+            span("chat", outer, key="framework", parent="run", seconds=3),
+            span("HTTP", {"http.request.method": "POST"}, key="http", parent="framework", at=0.2),
+            span("chat", OK | used | {"gen_ai.usage.output_tokens": 5}, key="client", parent="http", at=0.3),
+        ),
+    )
+    assert (trial.usage.input_tokens, trial.usage.output_tokens, trial.completeness.content) == (100, 5, "captured")
+    assert [step.kind for step in trial.steps] == ["agent_call", "model_call", "other", "other"]
+
+
 def test_cost_is_the_sum_of_bills_and_a_missing_bill_is_no_zero(store: Store) -> None:
     trial = trial_of(
         store,
