@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace import ReadableSpan, Span
 
 from spanproof_instrumentation import semconv
 from spanproof_instrumentation.barrier import attempt
-from spanproof_instrumentation.ending import Ending
 from spanproof_instrumentation.doubles import same_model_call, tells_all_of
+from spanproof_instrumentation.ending import Ending
 from spanproof_instrumentation.label_processor import LabelProcessor
 from spanproof_instrumentation.outbox import Limits, Outbox
 

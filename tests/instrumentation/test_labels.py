@@ -91,3 +91,13 @@ def test_a_child_process_and_its_threads_carry_the_labels(spans: InMemorySpanExp
         assert {a.key: a.value.string_value for a in span.attributes}[semconv.TRIAL_ID] == "t.0"
     assert main.parent_span_id == context.span_id.to_bytes(8, "big")
     assert thread.parent_span_id == context.span_id.to_bytes(8, "big")
+
+
+def test_labels_that_are_given_without_a_name_are_told_and_the_others_hold(
+    spans: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    with labels("t1", suite="s", region="eu"), tool_span("a"):  # type: ignore[call-arg]
+        pass
+    attributes = spans.get_finished_spans()[0].attributes or {}
+    assert (attributes.get(semconv.SUITE), attributes.get("spanproof.label.region")) == ("s", "eu")
+    assert "takes 1 positional argument" in caplog.text

@@ -151,3 +151,10 @@ class Fixed(IdGenerator):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert http_sink.spans()[0].span_id == (1).to_bytes(8, "big")
+
+
+def test_a_misspelled_setting_is_told_and_the_others_hold(http_sink: Sink) -> None:
+    done = run(program(f"servce_name='shop', endpoint={http_sink.address!r}"))
+    assert done.returncode == 0
+    assert "unexpected keyword argument 'servce_name'" in done.stderr
+    assert len(http_sink.spans()) == 1

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from opentelemetry import trace
@@ -9,6 +9,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from spanproof_instrumentation import agent_span, content, model_span, semconv, spans, tool_span
+from spanproof_instrumentation.delivery import SpanDelivery
+from spanproof_instrumentation.ending import Ending
+from spanproof_instrumentation.outbox import Limits
 
 
 def test_an_agent_span_says_which_agent_ran_and_what_it_answered(spans: InMemorySpanExporter) -> None:
@@ -170,3 +173,61 @@ def test_an_object_that_cannot_be_shown_never_reaches_the_agent(
     (span,) = spans.get_finished_spans()
     assert semconv.TOOL_RESULT not in (span.attributes or {})
     assert "no repr" in caplog.text
+
+
+def test_a_misspelled_keyword_is_told_once_and_dropped(
+    spans: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        with agent_span("clerk", vesion="7"):  # type: ignore[call-arg]
+            pass
+    with model_span(provider="acme"):  # type: ignore[call-arg]
+        pass
+    with tool_span("pay", "call-1", argument={}) as call:  # type: ignore[call-arg]
+        call.result("done", 2)  # type: ignore[call-arg]
+    assert [span.name for span in spans.get_finished_spans()] == [
+        "invoke_agent clerk",
+        "invoke_agent clerk",
+        "chat unnamed",
+        "execute_tool pay",
+    ]
+    assert [message for message in caplog.messages if "vesion" in message] == [
+        "spanproof: what agent_span does not know was dropped: TypeError: "
+        "agent_span() got an unexpected keyword argument 'vesion'"
+    ]
+
+
+MODEL_CALL = {semconv.OPERATION: "chat", semconv.INPUT_MESSAGES: "[]", semconv.OUTPUT_MESSAGES: "[]"}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "sent"),
+    [
+        (MODEL_CALL, MODEL_CALL, ["outer"]),
+        ({semconv.OPERATION: "chat"}, MODEL_CALL, ["inner", "outer"]),
+        (MODEL_CALL, MODEL_CALL | {semconv.INPUT_TOKENS: 1}, ["inner", "outer"]),
+        (MODEL_CALL, {semconv.OPERATION: "embeddings"}, ["inner", "outer"]),
+        (MODEL_CALL | {semconv.OPERATION: "invoke_agent"}, MODEL_CALL, ["inner", "outer"]),
+    ],
+)
+def test_a_model_call_told_by_two_libraries_is_sent_once_unless_the_inner_one_says_more(
+    outer: dict[str, str], inner: dict[str, str], sent: list[str]
+) -> None:
+    left: list[str] = []
+    ending = Ending(1.0)
+    limits = Limits(most_waiting=10, most_in_batch=10, delay_seconds=60)
+
+    def send(batch: Sequence[ReadableSpan]) -> bool:
+        left.extend(span.name for span in batch)
+        return True
+
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SpanDelivery([send], limits, ending, {}))
+    framework, client = provider.get_tracer("framework"), provider.get_tracer("client")
+    with (
+        framework.start_as_current_span("outer", attributes=outer),
+        client.start_as_current_span("inner", attributes=inner),
+    ):
+        pass
+    assert ending.flush(10)
+    assert left == sent

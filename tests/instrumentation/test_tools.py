@@ -156,3 +156,20 @@ def test_a_decorated_function_stays_what_it_is() -> None:
 def test_a_wrong_call_of_a_tool_fails_as_it_did_before() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
         add()  # type: ignore[call-arg]
+
+
+def test_a_decorator_that_is_called_wrongly_still_decorates(
+    spans: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool(nam="x")  # type: ignore[call-overload, untyped-decorator]
+    def one() -> int:
+        return 1
+
+    @tool("two")  # type: ignore[call-overload, untyped-decorator]
+    def two() -> int:
+        return 2
+
+    assert (one(), two()) == (1, 2)
+    assert [span.name for span in spans.get_finished_spans()] == ["execute_tool one", "execute_tool two"]
+    assert "unexpected keyword argument 'nam'" in caplog.text
+    assert "write @tool(name=" in caplog.text
