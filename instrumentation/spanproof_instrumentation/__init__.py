@@ -18,6 +18,7 @@ from spanproof_instrumentation.evidence import (
 )
 from spanproof_instrumentation.labels import extract_environment, inject_environment, labels
 from spanproof_instrumentation.provider import configure, flush
+from spanproof_instrumentation.snapshots import end_state_recorder, record_end_state
 from spanproof_instrumentation.spans import AgentSpan, ModelSpan, ToolSpan, agent_span, model_span, tool_span
 from spanproof_instrumentation.tools import tool
 
@@ -33,6 +34,7 @@ __all__ = [
     "cost",
     "effect",
     "end_state",
+    "end_state_recorder",
     "extract_environment",
     "flush",
     "inject_environment",
@@ -41,6 +43,7 @@ __all__ = [
     "progress",
     "quality",
     "receipt",
+    "record_end_state",
     "refusal",
     "termination",
     "tool",

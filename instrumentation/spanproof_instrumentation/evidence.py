@@ -179,6 +179,15 @@ def end_state(phase: Phase, state_json: str) -> None:
 
     The text is JSON: ``{"tables": {name: [row, …]}, "files": {path: text}}``.
     """
+    record_state(phase, state_json, None)
+
+
+def record_state(phase: Phase, state_json: str, diff_json: str | None) -> None:
+    """Record a snapshot and, where it is known, what changed since the one before.
+
+    Raises:
+        ValueError, TypeError: the phase is none, or the text no JSON.
+    """
     state = _required("state_json", state_json)
     json.loads(state)
     _event(
@@ -187,6 +196,7 @@ def end_state(phase: Phase, state_json: str) -> None:
             semconv.END_STATE_PHASE: _one_of("phase", phase, get_args(Phase)),
             semconv.END_STATE_DIGEST: hashlib.sha256(state.encode()).hexdigest(),
             semconv.END_STATE_STATE: state,
+            semconv.END_STATE_DIFF: diff_json,
         },
     )
 
