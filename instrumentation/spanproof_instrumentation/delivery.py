@@ -10,7 +10,6 @@ from opentelemetry.sdk.trace import ReadableSpan, Span
 
 from spanproof_instrumentation import semconv
 from spanproof_instrumentation.barrier import attempt
-from spanproof_instrumentation.doubles import same_model_call, tells_all_of
 from spanproof_instrumentation.ending import Ending
 from spanproof_instrumentation.label_processor import LabelProcessor
 from spanproof_instrumentation.outbox import Limits, Outbox
@@ -73,7 +72,6 @@ class SpanDelivery(LabelProcessor):
         self._outboxes = [Outbox(sender, limits) for sender in senders]
         self._ending = ending
         self._open: dict[int, Span] = {}
-        self._held: dict[int, list[ReadableSpan]] = {}
         for outbox in self._outboxes:
             ending.watch("span", outbox, self.end_open)
         if hasattr(os, "register_at_fork"):
@@ -115,22 +113,11 @@ class SpanDelivery(LabelProcessor):
         if own is None or not own.trace_flags.sampled:
             return
         self._open.pop(own.span_id, None)
-        outer = self._open.get(span.parent.span_id) if span.parent is not None else None
-        if outer is not None and same_model_call(span, outer):
-            self._held.setdefault(outer.get_span_context().span_id, []).append(span)
-            return
-        for inner in self._held.pop(own.span_id, ()):
-            if not tells_all_of(span, inner):
-                self._put(inner)
-        self._put(span)
-
-    def _put(self, span: ReadableSpan) -> None:
         for outbox in self._outboxes:
             outbox.put(span)
 
     def _forget(self) -> None:
         self._open = {}
-        self._held = {}
 
 
 class LogDelivery:

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from opentelemetry import trace
@@ -9,9 +9,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from spanproof_instrumentation import agent_span, content, model_span, semconv, spans, tool_span
-from spanproof_instrumentation.delivery import SpanDelivery
-from spanproof_instrumentation.ending import Ending
-from spanproof_instrumentation.outbox import Limits
 
 
 def test_an_agent_span_says_which_agent_ran_and_what_it_answered(spans: InMemorySpanExporter) -> None:
@@ -195,39 +192,3 @@ def test_a_misspelled_keyword_is_told_once_and_dropped(
         "spanproof: what agent_span does not know was dropped: TypeError: "
         "agent_span() got an unexpected keyword argument 'vesion'"
     ]
-
-
-MODEL_CALL = {semconv.OPERATION: "chat", semconv.INPUT_MESSAGES: "[]", semconv.OUTPUT_MESSAGES: "[]"}
-
-
-@pytest.mark.parametrize(
-    ("outer", "inner", "sent"),
-    [
-        (MODEL_CALL, MODEL_CALL, ["outer"]),
-        ({semconv.OPERATION: "chat"}, MODEL_CALL, ["inner", "outer"]),
-        (MODEL_CALL, MODEL_CALL | {semconv.INPUT_TOKENS: 1}, ["inner", "outer"]),
-        (MODEL_CALL, {semconv.OPERATION: "embeddings"}, ["inner", "outer"]),
-        (MODEL_CALL | {semconv.OPERATION: "invoke_agent"}, MODEL_CALL, ["inner", "outer"]),
-    ],
-)
-def test_a_model_call_told_by_two_libraries_is_sent_once_unless_the_inner_one_says_more(
-    outer: dict[str, str], inner: dict[str, str], sent: list[str]
-) -> None:
-    left: list[str] = []
-    ending = Ending(1.0)
-    limits = Limits(most_waiting=10, most_in_batch=10, delay_seconds=60)
-
-    def send(batch: Sequence[ReadableSpan]) -> bool:
-        left.extend(span.name for span in batch)
-        return True
-
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SpanDelivery([send], limits, ending, {}))
-    framework, client = provider.get_tracer("framework"), provider.get_tracer("client")
-    with (
-        framework.start_as_current_span("outer", attributes=outer),
-        client.start_as_current_span("inner", attributes=inner),
-    ):
-        pass
-    assert ending.flush(10)
-    assert left == sent
