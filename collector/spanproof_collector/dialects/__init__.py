@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from spanproof_collector.dialects import evidence
 from spanproof_collector.dialects._dialect import Dialect, LogReading, MessageEvent
-from spanproof_collector.dialects._join import canonical, digest64, of_message, of_messages, of_tool
-from spanproof_collector.dialects._json import count, text
+from spanproof_collector.dialects._join import canonical, digest64, of_asking, of_message, of_messages, of_tool
+from spanproof_collector.dialects._json import count, word
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
 from spanproof_collector.dialects.mcp import Mcp
@@ -35,10 +35,10 @@ __all__ = [
 DIALECTS: tuple[Dialect, ...] = (Mcp(), GenAI(), GenAIEvents())
 
 
-def read_span(attributes: Attributes, scope_name: str) -> tuple[str, Reading] | None:
+def read_span(attributes: Attributes, scope_name: str, *, history: bool = True) -> tuple[str, Reading] | None:
     """Return the first dialect that reads the span, with what it reads; ``None`` where none does."""
     for dialect in DIALECTS:
-        reading = dialect.read(attributes, scope_name)
+        reading = dialect.read(attributes, scope_name, history=history)
         if reading is not None:
             return dialect.name, reading
     return None
@@ -55,7 +55,7 @@ def read_log(attributes: Attributes, event_name: str, body: Value, span_id: str)
 
 def session_of(attributes: Attributes) -> str:
     """Return the session id that a span or record carries itself, or ``""``."""
-    return text(attributes, semconv.CONVERSATION_ID, semconv.SESSION_ID) or ""
+    return word(attributes, semconv.CONVERSATION_ID) or word(attributes, semconv.SESSION_ID)
 
 
 class Projection(NamedTuple):
@@ -101,13 +101,18 @@ _NO_USAGE = Usage()
 def project(attributes: Attributes, *, scope_name: str) -> Projection:
     """Return the canonical projection of a span.
 
+    Only a span that names neither a session nor a trial looks for what it goes on from, so only its history is read;
+    any other says no more than what it asked for, which a trace without a session may go on from.
+
     Args:
         attributes: decoded values by key.
         scope_name: the instrumentation scope's name.
     """
-    found = read_span(attributes, scope_name)
+    session_id, trial_id = session_of(attributes), word(attributes, semconv.TRIAL_ID)
+    named = bool(session_id or trial_id)
+    found = read_span(attributes, scope_name, history=not named)
     dialect, reading = found if found is not None else ("", None)
-    kind, operation, provider, model, agent = "other", "", "", "", text(attributes, semconv.AGENT_NAME) or ""
+    kind, operation, provider, model, agent = "other", "", "", "", word(attributes, semconv.AGENT_NAME)
     tool_name = tool_call_id = ""
     arguments_hash = result_hash = 0
     usage, keys = _NO_USAGE, set[str]()
@@ -115,7 +120,7 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
         case ModelCall():
             kind, operation = "model_call", reading.operation
             provider, model = reading.provider or "", reading.response_model or reading.request_model or ""
-            usage, keys = reading.usage, of_messages(reading)
+            usage, keys = reading.usage, of_asking(reading) if named else of_messages(reading)
         case ToolRun():
             kind, operation, tool_name, tool_call_id = "tool_call", "execute_tool", reading.name, reading.call_id or ""
             if not isinstance(reading.arguments, Absent):
@@ -138,12 +143,12 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
         provider=provider,
         model=model,
         agent=agent,
-        session_id=session_of(attributes),
-        trial_id=text(attributes, semconv.TRIAL_ID) or "",
-        task_id=text(attributes, semconv.TASK_ID) or "",
+        session_id=session_id,
+        trial_id=trial_id,
+        task_id=word(attributes, semconv.TASK_ID),
         attempt=count(attributes, semconv.ATTEMPT),
-        variant=text(attributes, semconv.VARIANT) or "",
-        suite=text(attributes, semconv.SUITE) or "",
+        variant=word(attributes, semconv.VARIANT),
+        suite=word(attributes, semconv.SUITE),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens,
@@ -153,7 +158,7 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
         tool_call_id=tool_call_id,
         arguments_hash=arguments_hash,
         result_hash=result_hash,
-        error_type=text(attributes, semconv.ERROR_TYPE) or "",
+        error_type=word(attributes, semconv.ERROR_TYPE),
         join_keys=sorted(keys),
     )
 
@@ -173,6 +178,6 @@ def project_log(attributes: Attributes, *, event_name: str, body: Value) -> LogP
     return LogProjection(
         dialect=dialect,
         session_id=session_of(attributes),
-        trial_id=text(attributes, semconv.TRIAL_ID) or "",
+        trial_id=word(attributes, semconv.TRIAL_ID),
         join_keys=sorted(keys),
     )

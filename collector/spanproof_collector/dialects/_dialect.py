@@ -27,8 +27,12 @@ class Dialect(Protocol):
         """The name shown in a trial's ``dialects``."""
         ...
 
-    def read(self, attributes: Attributes, scope_name: str) -> Reading | None:
-        """What the span says, or ``None`` where it is another dialect's span."""
+    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
+        """What the span says, or ``None`` where it is another dialect's span.
+
+        ``history=False`` leaves out what the model was given, its input and its tools: it is most of what there is to
+        read, and the projection of a span that names its session does without.
+        """
         ...
 
     def read_log(self, attributes: Attributes, event_name: str, body: Value, span_id: str) -> LogReading | None:

@@ -88,6 +88,12 @@ def broken(value: Recorded) -> bool:
     return isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
 
 
+def word(attributes: Mapping[str, Value], key: str) -> str:
+    """Return the string under a key, or ``""``: what a column of the projection holds."""
+    value = attributes.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def text(attributes: Mapping[str, Value], *keys: str) -> str | None:
     """Return the first non-empty string under these keys."""
     for key in keys:

@@ -1,11 +1,8 @@
 """The GenAI message schema: [{role, parts: [{type, ...}]}], as a JSON string or as structure."""
 
-from functools import lru_cache
-from typing import Final, NamedTuple, get_args
+from typing import get_args
 
-import msgspec
-
-from spanproof_collector.dialects._json import decode, loose, structure, unblocked
+from spanproof_collector.dialects._json import loose, structure, unblocked
 from spanproof_collector.model.readings import (
     ABSENT,
     CallPart,
@@ -20,9 +17,6 @@ from spanproof_collector.model.readings import (
 from spanproof_collector.model.values import Json, Value
 
 _ROLES = frozenset(get_args(Role))
-_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_LONG: Final = 16_384
-"""Texts past this are read anew each time, which bounds what is remembered."""
 
 
 def _optional(item: dict[str, Json], key: str) -> str | None:
@@ -77,69 +71,12 @@ def _message(item: Json) -> tuple[Message, ...]:
     return (Message(role=role(item.get("role")), parts=read, finish_reason=_optional(item, "finish_reason")),)
 
 
-class _History(NamedTuple):
-    """A list of messages that was read: its text without the closing bracket."""
-
-    stem: str
-    messages: tuple[Message, ...]
-
-
-# The next model call sends the same history and some messages more: only those are read. By the first characters.
-_histories: dict[str, _History] = {}
-_HISTORIES: Final = 256
-_FIRST: Final = 1024
-
-
-@lru_cache(maxsize=4096)
-def _remembered(text: bytes) -> tuple[Message, ...]:
-    return _message(decode(text))
-
-
-def _of_list(text: str) -> tuple[Message, ...] | None:
-    """Return the messages of a JSON list; for equal texts the same objects. ``None``: no list, or an empty one."""
-    try:
-        elements = list(map(bytes, _elements(text)))
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    if not elements:
-        return None
-    return tuple(
-        message
-        for element in elements
-        for message in (_remembered(element) if len(element) < _LONG else _message(decode(element)))
-    )
-
-
-def _of_history(text: str) -> tuple[Message, ...] | None:
-    if len(text) <= _FIRST:
-        return _of_list(text)
-    before = _histories.get(text[:_FIRST])
-    found = None
-    if before is not None and text.startswith(before.stem):
-        rest = text[len(before.stem) :]
-        if rest == "]":
-            return before.messages
-        if rest[:1] == "," and (added := _of_list("[" + rest[1:])) is not None:
-            found = before.messages + added
-    if found is None:
-        found = _of_list(text)
-    if found and text[-1] == "]":
-        if len(_histories) >= _HISTORIES:
-            _histories.clear()
-        _histories[text[:_FIRST]] = _History(text[:-1], found)
-    return found
-
-
 def messages(value: Value) -> tuple[Message, ...]:
-    """Return the messages under an attribute; for equal texts the same objects, since histories are sent again.
+    """Return the messages under an attribute.
 
     Raises:
         BrokenError: a JSON string that was cut.
     """
-    if isinstance(value, str):
-        found = _of_history(value)
-        if found is not None:
-            return found
     items = structure(value)
     return tuple(message for item in (items if isinstance(items, list) else [items]) for message in _message(item))
 

@@ -62,10 +62,10 @@ def usage(attributes: Attributes) -> Usage:
     )
 
 
-def _model_call(attributes: Attributes, operation: str) -> ModelCall:
-    given, cut_in = _messages(attributes, semconv.INPUT_MESSAGES)
+def _model_call(attributes: Attributes, operation: str, *, history: bool = True) -> ModelCall:
+    given, cut_in = _messages(attributes, semconv.INPUT_MESSAGES) if history else (None, 0)
     answered, cut_out = _messages(attributes, semconv.OUTPUT_MESSAGES)
-    tools, cut_tools = _tools(attributes)
+    tools, cut_tools = _tools(attributes) if history else ((), 0)
     return ModelCall(
         operation=operation,
         provider=text(attributes, semconv.PROVIDER, semconv.SYSTEM),
@@ -81,10 +81,10 @@ def _model_call(attributes: Attributes, operation: str) -> ModelCall:
     )
 
 
-def _agent_run(attributes: Attributes, operation: str) -> AgentRun:
-    given, cut_in = _messages(attributes, semconv.INPUT_MESSAGES)
+def _agent_run(attributes: Attributes, operation: str, *, history: bool) -> AgentRun:
+    given, cut_in = _messages(attributes, semconv.INPUT_MESSAGES) if history else (None, 0)
     answered, cut_out = _messages(attributes, semconv.OUTPUT_MESSAGES)
-    tools, cut_tools = _tools(attributes)
+    tools, cut_tools = _tools(attributes) if history else ((), 0)
     return AgentRun(
         operation=operation,
         name=text(attributes, semconv.AGENT_NAME, semconv.WORKFLOW_NAME),
@@ -112,15 +112,15 @@ class GenAI:
 
     name: str = "genai"
 
-    def read(self, attributes: Attributes, scope_name: str) -> Reading | None:
+    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
         """What the span says, by its operation."""
         operation = attributes.get(semconv.OPERATION)
         if not isinstance(operation, str):
             return None
         if operation in _INFERENCE:
-            return _model_call(attributes, operation)
+            return _model_call(attributes, operation, history=history)
         if operation in _AGENTS:
-            return _agent_run(attributes, operation)
+            return _agent_run(attributes, operation, history=history)
         match operation:
             case "execute_tool":
                 arguments = recorded(attributes, semconv.TOOL_ARGUMENTS)

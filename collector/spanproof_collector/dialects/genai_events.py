@@ -59,7 +59,7 @@ class GenAIEvents:
 
     name: str = "genai_events"
 
-    def read(self, attributes: Attributes, scope_name: str) -> Reading | None:
+    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
         """No span is this dialect's own: the spans of its era are the conventions'."""
         return None
 

@@ -15,7 +15,7 @@ class Mcp:
 
     name: str = "mcp"
 
-    def read(self, attributes: Attributes, scope_name: str) -> Reading | None:
+    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
         """A ``tools/call`` is a tool run; every other method is protocol work."""
         method = attributes.get(semconv.MCP_METHOD)
         if not isinstance(method, str):

@@ -75,8 +75,8 @@ def history_links(traces: Sequence[TraceInfo], keys: Mapping[TraceKey, frozenset
     """Return, for each trace that goes on where another stopped, that other trace.
 
     A trace goes on where the latest earlier trace stopped whose conversation it extends, or one of whose calls it holds
-    or answers. Only pairs of which one at least is bare: sessions that are named are never joined to each other. Each
-    trace is gone on from once, where there is a choice: equal conversations run many times stay apart.
+    or answers. Only a bare trace goes on: sessions that are named are never joined to each other. Each trace is gone on
+    from once, where there is a choice: equal conversations run many times stay apart.
     """
     ends: dict[tuple[str, str], list[TraceInfo]] = defaultdict(list)
     for trace in traces:
@@ -86,14 +86,13 @@ def history_links(traces: Sequence[TraceInfo], keys: Mapping[TraceKey, frozenset
                 ends[(trace.project, f"{kind}:{value}")].append(trace)
     links: dict[TraceKey, TraceKey] = {}
     taken: set[TraceKey] = set()
-    for trace in sorted(traces, key=lambda t: (t.start, t.trace_id)):
+    for trace in sorted((t for t in traces if t.bare), key=lambda t: (t.start, t.trace_id)):
         found: dict[TraceKey, TraceInfo] = {}
         for key in keys.get(trace.key, frozenset()):
             kind, _, value = key.partition(":")
             wanted = {"extends": "ends", "holds": "asked", "answered": "asked"}.get(kind)
             for other in ends.get((trace.project, f"{wanted}:{value}"), ()) if wanted else ():
-                earlier = (other.start, other.trace_id) < (trace.start, trace.trace_id)
-                if earlier and (other.bare or trace.bare):
+                if (other.start, other.trace_id) < (trace.start, trace.trace_id):
                     found[other.key] = other
         if found:
             latest = max(found.values(), key=lambda t: (t.key not in taken, t.start, t.trace_id))
