@@ -100,7 +100,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[JsonObj
 
 
 def _without_origin(trials: list[JsonObject]) -> list[JsonObject]:
-    return [{key: value for key, value in trial.items() if key not in ("project", "source", "path")} for trial in trials]
+    origin = ("project", "source", "path")
+    return [{key: value for key, value in trial.items() if key not in origin} for trial in trials]
 
 
 @pytest.mark.parametrize("name", NAMES)

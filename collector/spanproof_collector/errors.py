@@ -1,14 +1,14 @@
 """What can go wrong in the collector.
 
-    SpanproofError                     (in spanproof_instrumentation.errors)
-    └── CollectorError
-        ├── StoreError
-        │   ├── StoreAddressError      the address is not one we understand
-        │   ├── StoreLockedError       another process holds the embedded store and does not answer
-        │   ├── StoreUnreachableError  nothing answers at the address
-        │   └── StoreTooNewError       a newer spanproof wrote this store
-        ├── DecodeError                bytes that are no OTLP
-        └── ServeError                 the server cannot start
+SpanproofError                     (in spanproof_instrumentation.errors)
+└── CollectorError
+    ├── StoreError
+    │   ├── StoreAddressError      the address is not one we understand
+    │   ├── StoreLockedError       another process holds the embedded store and does not answer
+    │   ├── StoreUnreachableError  nothing answers at the address
+    │   └── StoreTooNewError       a newer spanproof wrote this store
+    ├── DecodeError                bytes that are no OTLP
+    └── ServeError                 the server cannot start
 """
 
 from spanproof_instrumentation.errors import SpanproofError

@@ -79,7 +79,7 @@ class Agents:
         """Return the trials of projects, as scripts read them."""
         wanted = [word for project in projects for word in ("--project", project)]
         result = CliRunner().invoke(cli, ["trials", "--store", self._store, "--json", *wanted])
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == 0, f"{result.output}{result.exception!r}"
         return [json.loads(line) for line in result.stdout.splitlines()]
 
     def trial(self, ended: Ended) -> JsonObject:

@@ -8,11 +8,9 @@ from typing import Final
 
 import pytest
 
+from spanproof_instrumentation.settings import MOST_EXIT_SECONDS
 from tests.instrumentation.frameworks.agent_process import Agents, Asked, Ended, JsonObject, named
 from tests.instrumentation.frameworks.model_endpoint import ANSWER
-
-EXIT_SECONDS: Final = 5.0
-"""What spanproof says it waits at most at the end."""
 
 SLACK_SECONDS: Final = 3.0
 """For the interpreter's own end on a busy machine."""
@@ -27,9 +25,8 @@ PROVIDERS: Final = (
 CHILDREN: Final = (
     ("fork", "openai_loop"),
     ("multiprocessing_fork", "pydantic_agent"),
-    ("spawn", "anthropic_loop"),
-    ("pool", "openai_stream"),
-    ("subprocess", "agents_sdk"),
+    ("spawn", "openai_stream"),
+    ("subprocess", "anthropic_loop"),
     ("threads", "langchain_agent"),
     ("tasks", "openai_async"),
 )
@@ -95,9 +92,20 @@ def ended(agents: Agents, files: Path, nobody: Mapping[str, str]) -> Mapping[str
     return agents.run(asked)
 
 
-def _span_ids(path: Path) -> set[str]:
-    found: list[JsonObject] = [json.loads(line) for line in path.read_text().splitlines()]
-    return {span["context"]["span_id"].removeprefix("0x") for span in found}
+def _spans(path: Path) -> list[JsonObject]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _id(text: str | None) -> str:
+    return (text or "").removeprefix("0x")
+
+
+def _told_twice(spans: list[JsonObject]) -> set[str]:
+    """Model calls inside model calls: a framework and the client under it tell of the same one."""
+    calls = {
+        _id(span["context"]["span_id"]): span for span in spans if span["attributes"]["gen_ai.operation.name"] == "chat"
+    }
+    return {span_id for span_id, span in calls.items() if _id(span["parent_id"]) in calls}
 
 
 @pytest.mark.parametrize(("when", "program"), PROVIDERS)
@@ -108,15 +116,17 @@ def test_an_agent_that_traces_itself_keeps_its_spans_and_shares_them(
     trials = agents.trials(run.project)
     (trial,) = [trial for trial in trials if run.order in trial["final_answer"]]
     assert named(trial["tool_calls"]) == ["lookup_order", "issue_refund"]
-    assert {step["span_id"] for step in trial["steps"]} == _span_ids(files / program)
+    spans = _spans(files / program)
+    own = {_id(span["context"]["span_id"]) for span in spans}
+    assert {step["span_id"] for step in trial["steps"]} == own - _told_twice(spans)
     assert len(trials) == (2 if when == "after_work" else 1)
     assert run.exit_code == 0
 
 
 def test_a_provider_of_the_agents_keeps_its_resource(ended: Mapping[str, Ended], files: Path) -> None:
     assert ended["first/agents_sdk"].exit_code == 0
-    found = [json.loads(line) for line in (files / "agents_sdk").read_text().splitlines()]
-    assert {span["resource"]["attributes"]["service.name"] for span in found} == {"a-name-of-its-own"}
+    names = {span["resource"]["attributes"]["service.name"] for span in _spans(files / "agents_sdk")}
+    assert names == {"a-name-of-its-own"}
 
 
 @pytest.mark.parametrize(("how", "program"), CHILDREN)
@@ -150,7 +160,7 @@ def test_however_an_agent_ends_its_work_is_kept_and_its_exit_code_is_its_own(
     assert [call["executed"] for call in trial["tool_calls"]] == ["yes", "yes"]
     assert trial["final_answer"] == ANSWER.format(order=run.order)
     assert run.exit_code == exit_code
-    assert run.seconds < EXIT_SECONDS + SLACK_SECONDS
+    assert run.seconds < MOST_EXIT_SECONDS + SLACK_SECONDS
 
 
 @pytest.mark.parametrize("program", HANGING)
@@ -174,6 +184,6 @@ def test_without_a_collector_the_agent_works_as_before_and_ends_in_time(
     run = ended[f"{where}/{program}"]
     assert run.stdout.splitlines()[0] == ANSWER.format(order=run.order)
     assert run.exit_code == exit_code
-    assert run.seconds < EXIT_SECONDS + SLACK_SECONDS
+    assert run.seconds < MOST_EXIT_SECONDS + SLACK_SECONDS
     assert "spanproof" in run.stderr  # the loss is told
     assert agents.trials(run.project) == []

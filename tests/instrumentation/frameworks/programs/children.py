@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from shop import asked
@@ -38,12 +37,6 @@ def by_multiprocessing(jobs, method):
         assert process.exitcode == 0
 
 
-def by_pool(jobs):
-    with ProcessPoolExecutor(2) as pool:
-        for done in [pool.submit(job, *one) for one in jobs]:
-            done.result()
-
-
 def by_subprocess(jobs):
     children = [
         subprocess.Popen(
@@ -72,6 +65,8 @@ async def by_tasks(jobs):
 def main():
     how, program = sys.argv[1:]
     task, model = asked()
+    if how not in ("spawn", "subprocess"):
+        importlib.import_module(program)
     jobs = [(program, task.replace("ORD-", f"ORD-{which}"), model) for which in "AB"]
     match how:
         case "fork":
@@ -80,8 +75,6 @@ def main():
             by_multiprocessing(jobs, "fork")
         case "spawn":
             by_multiprocessing(jobs, "spawn")
-        case "pool":
-            by_pool(jobs)
         case "subprocess":
             by_subprocess(jobs)
         case "threads":
