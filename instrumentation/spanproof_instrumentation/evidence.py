@@ -5,7 +5,6 @@ small span of its own. Values are checked when they are given: a wrong one is lo
 recorded. Evidence is what the developer declares, so it does not depend on the capture of content.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from opentelemetry.util.types import AttributeValue
 from spanproof_instrumentation import semconv
 from spanproof_instrumentation.barrier import quiet
 from spanproof_instrumentation.content import as_text
-from spanproof_instrumentation.spans import current_agent, current_tool, tracer
+from spanproof_instrumentation.spans import current_agent, current_tool, inside_tool, tracer
 
 EffectClass = Literal["read", "write", "destructive", "handoff"]
 ReceiptState = Literal["verified", "failed"]
@@ -46,6 +45,8 @@ def effect(
     """Declare which external change the current tool call intends."""
     span = current_tool() or trace.get_current_span()
     if not span.is_recording():
+        if inside_tool():
+            return  # nobody keeps spans here: no provider, or a sampler that left this one out
         raise LookupError("effect() belongs inside a tool call, and no span is open")
     span.set_attributes(
         _given(
@@ -188,6 +189,8 @@ def record_state(phase: Phase, state_json: str, diff_json: str | None) -> None:
     Raises:
         ValueError, TypeError: the phase is none, or the text no JSON.
     """
+    import hashlib  # slow to load, and few agents record an end state
+
     state = _required("state_json", state_json)
     json.loads(state)
     _event(

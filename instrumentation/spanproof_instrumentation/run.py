@@ -18,7 +18,7 @@ from spanproof_instrumentation.coding_agents import Target, plan_for
 from spanproof_instrumentation.labels import extract_environment, inject_environment, labels, labels_of
 from spanproof_instrumentation.redaction import Redaction, RedactionError, text_of_rules
 
-_INJECTED: Final = str(Path(__file__).parent / "injected")
+INJECTED: Final = str(Path(__file__).parent / "injected")
 _DEFAULT_ENDPOINTS: Final = {"http/protobuf": "http://localhost:4318", "grpc": "http://localhost:4317"}
 
 _EPILOG: Final = """\
@@ -132,8 +132,8 @@ def _environment(asked: argparse.Namespace) -> dict[str, str]:
         before = environment.get(settings.REDACT)
         environment[settings.REDACT] = text_of_rules([*([before] if before else []), *asked.redact])
     # An empty part of it would mean the working folder.
-    others = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path and path != _INJECTED]
-    environment["PYTHONPATH"] = os.pathsep.join([_INJECTED, *others])
+    others = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path and path != INJECTED]
+    environment["PYTHONPATH"] = os.pathsep.join([INJECTED, *others])
     return environment
 
 

@@ -3,7 +3,6 @@
 A snapshot is whole or is not recorded: what cannot be read is told, and leaves no state that looks like one.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -193,6 +192,8 @@ def _refuse(error: OSError) -> None:
 
 
 def _text(path: Path, room: int) -> str:
+    import hashlib
+
     size = path.stat().st_size
     if size <= min(FILE_BYTES, room):
         data = path.read_bytes()
@@ -211,7 +212,7 @@ def _git(folder: Path) -> dict[str, object]:
     against = ["HEAD"] if head else ["--cached"]
     diff = _run_git(folder, "diff", *against, "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
     if len(diff) > TOTAL_BYTES:
-        diff = f"sha256:{hashlib.sha256(diff.encode()).hexdigest()} ({len(diff)} characters)"
+        diff = f"{_digest(diff.encode())} ({len(diff)} characters)"
     return {
         "git.head": [{"commit": head}] if head else [],
         "git.status": [{"path": entry[3:], "status": entry[:2].strip()} for entry in entries],
@@ -270,6 +271,12 @@ def _plain(value: object) -> object:
         case None | bool() | int() | float() | str():
             return value
         case bytes() | bytearray() | memoryview():
-            return f"sha256:{hashlib.sha256(bytes(value)).hexdigest()} ({len(bytes(value))} bytes)"
+            return f"{_digest(bytes(value))} ({len(bytes(value))} bytes)"
         case _:
             return str(value)
+
+
+def _digest(data: bytes) -> str:
+    import hashlib
+
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

@@ -245,6 +245,11 @@ def current_tool() -> Span | None:
     return found if isinstance(found, Span) and found.is_recording() else None
 
 
+def inside_tool() -> bool:
+    """Say whether we are in a tool span, be it one that records or one that nobody keeps."""
+    return isinstance(context.get_value(_TOOL_KEY), Span)
+
+
 def current_agent() -> Span | None:
     """Return the agent span that we are in."""
     found = context.get_value(_AGENT_KEY)

@@ -23,6 +23,7 @@ from spanproof_instrumentation import (
     tool_span,
     wait,
 )
+from tests.instrumentation.sink import run
 
 Record = Callable[[], None]
 
@@ -188,3 +189,11 @@ def test_an_effect_outside_of_any_call_is_told(spans: InMemorySpanExporter, capl
     effect("write")
     assert not spans.get_finished_spans()
     assert "belongs inside a tool call" in caplog.text
+
+
+def test_evidence_where_nobody_keeps_spans_is_silent() -> None:
+    done = run(
+        "from spanproof_instrumentation import claim, effect, receipt, tool_span\n"
+        "with tool_span('t'):\n    effect('write'); receipt('verified'); claim('success')\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
