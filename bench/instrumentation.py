@@ -6,6 +6,7 @@ turns, and the median of the turns counts; wall time of a start says little on a
 
 import argparse
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -186,7 +187,7 @@ def installed() -> tuple[list[str], float]:
         names[found.name.lower()] = sum((path.stat().st_size for path in paths if path.is_file()), 0) / 1e6
         for requirement in found.requires or []:
             if "extra ==" not in requirement:
-                waiting.append(requirement.split(";")[0].split("[")[0].strip().rstrip("<>=!~.,0123456789 ab*()"))
+                waiting.append(re.split(r"[^A-Za-z0-9._-]", requirement)[0])
     return sorted(names), sum(names.values())
 
 
