@@ -35,6 +35,7 @@ ROOTED: Final = (
 )
 ALL: Final = BARE + ROOTED
 ONE_EACH: Final = ("openai_loop", "agents_sdk", "langchain_agent", "anthropic_loop", "pydantic_agent")
+SESSIONS: Final = {"langchain_thread": "thread", "agents_group": "group"}
 STREAMS: Final = ("openai_stream", "agents_stream", "langchain_stream", "anthropic_stream")
 
 RUNS: Final[dict[str, Asked]] = {
@@ -52,6 +53,7 @@ RUNS: Final[dict[str, Asked]] = {
     "openai_loop/500/alone": Asked(program="openai_loop", model="gpt-500", options=None),
     **{f"{program}/breaks-off": Asked(program=program, model="gpt-breaks-off") for program in STREAMS},
     **{f"{program}/429": Asked(program=program, model="gpt-429") for program in ("openai_loop", "anthropic_loop")},
+    **{program: Asked(program=program) for program in SESSIONS},
     "langchain_agent/no-content": Asked(program="langchain_agent", options=()),
     "openai_loop/labels": Asked(
         program="openai_loop",
@@ -119,9 +121,8 @@ def test_a_model_call_is_told_once(program: str, agents: Agents, ended: Mapping[
     assert (usage["input_tokens"], usage["output_tokens"]) == (3 * INPUT_TOKENS, 3 * OUTPUT_TOKENS)
     assert usage["cache_read_tokens"] == 3 * CACHED_TOKENS
     assert usage["cache_write_tokens"] == (0 if program.startswith("anthropic") else None)
-    # Anthropic counts none, and Pydantic AI has a name of its own for them
-    uncounted = program.startswith(("anthropic", "pydantic"))
-    assert usage["reasoning_tokens"] == (None if uncounted else 3 * REASONING_TOKENS)
+    # Anthropic counts none; Pydantic AI leaves them to the span of the client under it
+    assert usage["reasoning_tokens"] == (None if program.startswith("anthropic") else 3 * REASONING_TOKENS)
 
 
 @pytest.mark.parametrize("program", ALL)
@@ -191,6 +192,15 @@ def test_without_content_calls_are_counted_and_nothing_is_made_up(agents: Agents
     assert all(call["arguments"] is None and call["result"] is None for call in trial["tool_calls"])
     assert (trial["completeness"]["content"], trial["claim"]["state"]) == ("not_captured", "unavailable")
     assert trial["tool_calls"][1]["effect"]["state"] == "unknown"
+
+
+@pytest.mark.parametrize(("program", "word"), SESSIONS.items())
+def test_runs_of_one_session_are_one_trial(program: str, word: str, agents: Agents, ended: Mapping[str, Ended]) -> None:
+    trial = agents.trial(ended[program])
+    assert (trial["joined_by"], len(trial["trace_ids"])) == ("session", 2)
+    assert trial["session_id"] == f"{word} of Refund order {ended[program].order}."
+    assert named(trial["tool_calls"]) == ["lookup_order", "issue_refund"]
+    assert len(steps(trial, "model_call")) == 4
 
 
 def test_labels_of_the_command_line_make_one_trial_of_many_traces(agents: Agents, ended: Mapping[str, Ended]) -> None:
