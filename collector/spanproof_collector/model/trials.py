@@ -193,6 +193,11 @@ class Completeness:
     dropped_attributes: int
     truncated_values: int
     unclaimed_spans: int
+    calls_whole: bool = True
+    """False where an inference may have asked for tools that nobody recorded: the absence of a call proves nothing."""
+
+    unmetered_calls: int = 0
+    """Inferences that did not fail and whose tokens were not recorded: what was counted is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,7 @@ def _status(
         item, last = models[-1]
         asked = [call for call in calls if call.asked_by is item]
         unanswered = any(isinstance(call.response, Absent) and not call.settled for call in asked)
-        if unanswered or (not asked and any("tool" in reason for reason in last.finish_reasons)):
+        if unanswered or (not asked and _asks_for_tools(last.finish_reasons)):
             return "incomplete", "ended_on_tool_call", item.span.span_id
     return "complete", None, None
 
@@ -148,6 +148,31 @@ def _content(trial: ReadTrial, calls: Sequence[JoinedCall]) -> ContentState:
     if not have:
         return "not_captured"
     return "partial" if lack else "captured"
+
+
+def _calls_whole(trial: ReadTrial, calls: Sequence[JoinedCall]) -> bool:
+    """True where every inference says which tools it asked for: its output was captured, or a call of it is known."""
+    known = {id(call.asked_by) for call in calls if call.asked_by is not None}
+    asked_later = any(call.asked_by is None or call.runs for call in calls)
+    for item, call in trial.models():
+        if item.failed or call.output is not None or id(item) in known:
+            continue
+        if call.finish_reasons and not _asks_for_tools(call.finish_reasons):
+            continue
+        if not asked_later or not trial.tools():
+            return False
+    return True
+
+
+def _asks_for_tools(reasons: Sequence[str]) -> bool:
+    return any("tool" in reason or "function" in reason for reason in reasons)
+
+
+def _unmetered(trial: ReadTrial) -> int:
+    return sum(
+        not item.failed and call.usage.input_tokens is None and call.usage.output_tokens is None
+        for item, call in trial.models()
+    )
 
 
 def _usage(trial: ReadTrial) -> Usage:
@@ -334,6 +359,8 @@ def assemble(
             dropped_attributes=sum(s.dropped_attributes for s in spans),
             truncated_values=lost_values + sum(getattr(item.reading, "truncated_values", 0) for item in trial.spans),
             unclaimed_spans=trial.unclaimed,
+            calls_whole=_calls_whole(trial, calls),
+            unmetered_calls=_unmetered(trial),
         ),
         receipts=receipts,
         waits=tuple(item for item in trial.evidence if isinstance(item, Wait)),
