@@ -78,7 +78,7 @@ class GlobalProvider:
 
     def _adopt(self, provider: TracerProvider) -> None:
         if isinstance(provider, _Extensible):
-            provider.add_span_processor(self._one_processor())
+            _add(provider, self._one_processor())
             return
         tell_once(
             f"spanproof: no span will be exported, because the tracer provider that is set ({type(provider).__name__}) "
@@ -89,7 +89,7 @@ class GlobalProvider:
         own = self._own
         if own is None or not isinstance(provider, _Extensible):
             return False
-        provider.add_span_processor(self._one_processor())
+        _add(provider, self._one_processor())
         theirs = _processors_of(provider)
         if theirs is not None:
             # Tracers that were made before the agent set its provider go on, and its exporters get their spans.
@@ -149,6 +149,16 @@ class _WaitingTracer(trace.ProxyTracer):
     def _tracer(self) -> Tracer:
         attempt(None, self._keeper.ensure)
         return super()._tracer
+
+
+def _add(provider: _Extensible, processor: "SpanProcessor") -> None:
+    from opentelemetry.sdk.trace import TracerProvider as SdkProvider
+
+    if isinstance(provider, SdkProvider):
+        # Not the provider's own method: Phoenix's throws its exporter away when another processor is added.
+        SdkProvider.add_span_processor(provider, processor)
+    else:
+        provider.add_span_processor(processor)
 
 
 def _processors_of(provider: TracerProvider) -> "SpanProcessor | None":

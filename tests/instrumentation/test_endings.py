@@ -34,7 +34,8 @@ BUSY_MACHINE = 6.0
         ("os.kill(os.getpid(), signal.SIGTERM)", -15),
         ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); os.kill(os.getpid(), signal.SIGTERM)", 5),
         ("signal.signal(signal.SIGTERM, lambda *_: os._exit(6)); os.kill(os.getpid(), signal.SIGTERM)", 6),
-        ("os.kill(os.getpid(), signal.SIGINT)", -2),
+        # A process in the background may have been started with SIGINT ignored.
+        ("signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT)", -2),
         ("os.execv(sys.executable, [sys.executable, '-c', 'raise SystemExit(7)'])", 7),
         ("os.execlp(sys.executable, sys.executable, '-c', 'raise SystemExit(8)')", 8),
         ("threading.Thread(target=lambda: os._exit(9)).start(); time.sleep(60)", 9),

@@ -155,6 +155,27 @@ def test_a_shell_around_a_provider_of_the_sdk_is_kept_too(http_sink: Sink) -> No
     assert http_sink.names() == ["before", "early", "late"]
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_a_provider_that_would_throw_its_exporter_away_for_ours_keeps_it(http_sink: Sink, before: bool) -> None:
+    """As Phoenix's: its default processor goes when another is added."""
+    program = f"""
+    class Jealous(TracerProvider):
+        def add_span_processor(self, processor):
+            self._active_span_processor._span_processors = ()
+            super().add_span_processor(processor)
+    if not {before}:
+        trace.get_tracer("early").start_span("early").end()
+    provider = Jealous()
+    provider.add_span_processor(SimpleSpanProcessor(own))
+    trace.set_tracer_provider(provider)
+    trace.get_tracer("late").start_span("late").end()
+    told()
+    """
+    done = run_agent(OWN + dedent(program), http_sink.address)
+    assert (done.stdout, done.stderr) == ("late\n", "")
+    assert "late" in http_sink.names()
+
+
 def test_a_line_of_the_agents_own_adds_to_what_run_was_told(http_sink: Sink) -> None:
     program = """
     from spanproof_instrumentation import configure, tool_span
