@@ -158,6 +158,8 @@ def trial(
     waits: Sequence[Wait] = (),
     understood: bool = True,
     root_missing: bool = False,
+    calls_whole: bool = True,
+    unmetered_calls: int = 0,
     content: Literal["captured", "partial", "not_captured"] = "captured",
     models: Sequence[str] = ("gpt-4o",),
 ) -> Trial:
@@ -189,7 +191,13 @@ def trial(
         usage=usage or Usage(),
         cost=Cost(usd=None if usd is None else Decimal(usd), covered=usd is not None, reason=None),
         completeness=Completeness(
-            content=content, root_missing=root_missing, dropped_attributes=0, truncated_values=0, unclaimed_spans=0
+            content=content,
+            root_missing=root_missing,
+            dropped_attributes=0,
+            truncated_values=0,
+            unclaimed_spans=0,
+            calls_whole=calls_whole,
+            unmetered_calls=unmetered_calls,
         ),
         waits=tuple(waits),
         progress=tuple(windows),

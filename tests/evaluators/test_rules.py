@@ -1,9 +1,11 @@
 """Rules: what fails, what passes, what nobody can say."""
 
+from dataclasses import replace
+
 import pytest
 
 from spanproof_collector.model.readings import Usage
-from spanproof_collector.model.trials import ToolCall, Trial
+from spanproof_collector.model.trials import EffectState, ToolCall, Trial
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
@@ -196,6 +198,83 @@ def test_a_receipt_on_the_retry_with_the_same_key_settles_the_effect() -> None:
 
 def test_a_trial_of_reads_has_no_unknown_effect_to_speak_of() -> None:
     assert ask("unknown_effect", trial(calls=[call()])) is None
+
+
+@pytest.mark.parametrize("name", [rule.name for rule in RULES])
+@pytest.mark.parametrize("calls", [[], [call("look_up", {"q": 1})], [call("look_up", state="verified", observed="r")]])
+def test_where_calls_may_be_unseen_no_rule_passes_for_not_seeing_one(name: str, calls: list[ToolCall]) -> None:
+    about = task(forbidden_tools=["rm"], required_tools=["issue_refund"], limits={"max_tool_calls": 9})
+    found = ask(name, trial(calls=calls, calls_whole=False), about)
+    assert found is not None
+    assert (found.state, found.reason) == ("unavailable", "not_captured")
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("forbidden_tools", [call("rm")]),
+        ("budgets", [call(), call()]),
+        ("repeats", [call(arguments={"a": 1}), call(arguments={"a": 1})]),
+        ("duplicate_effect", [refund("verified", observed="r1"), refund("verified", observed="r2")]),
+        ("unknown_effect", [call(state="unknown")]),
+    ],
+)
+def test_a_violation_that_is_seen_fails_whatever_else_was_not_captured(name: str, calls: list[ToolCall]) -> None:
+    about = task(forbidden_tools=["rm"], limits={"max_tool_calls": 1})
+    assert state(name, trial(calls=calls, calls_whole=False), about) == "fail"
+
+
+def test_a_required_tool_that_was_seen_passes_although_other_calls_were_not() -> None:
+    one = trial(calls=[call("issue_refund")], calls_whole=False)
+    assert state("required_tools", one, task(required_tools=["issue_refund"])) == "pass"
+
+
+def test_calls_that_may_be_unseen_open_no_budget_but_that_of_calls() -> None:
+    one = trial(usage=Usage(input_tokens=100, output_tokens=50), calls_whole=False)
+    assert state("budgets", one, task(limits={"max_tokens": 150, "max_cost_usd": "0.10"})) == "pass"
+
+
+def test_an_inference_that_nobody_metered_leaves_the_budget_of_tokens_open() -> None:
+    one = trial(usage=Usage(input_tokens=100, output_tokens=50), unmetered_calls=1)
+    found = ask("budgets", one, task(limits={"max_tokens": 150}))
+    assert found is not None
+    assert (found.state, found.reason) == ("unavailable", "not_recorded")
+    assert found.explanation == "tokens at least 150, limit 150, and 1 inference has no count"
+    assert state("budgets", one, task(limits={"max_tokens": 149})) == "fail"
+    assert state("budgets", one, task(limits={"max_tool_calls": 1})) == "pass"
+
+
+def test_a_bill_that_does_not_cover_every_inference_leaves_the_budget_of_money_open() -> None:
+    whole = trial(usd="0.10")
+    one = replace(whole, cost=replace(whole.cost, covered=False))
+    assert state("budgets", one, task(limits={"max_cost_usd": "0.10"})) == "unavailable"
+    assert state("budgets", one, task(limits={"max_cost_usd": "0.09"})) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        pytest.param([("verified", "a", False)], "pass", id="one call cannot be its own double"),
+        pytest.param([("verified", "a", False), ("verified", "b", False)], "unavailable", id="two, neither compares"),
+        pytest.param([("verified", "a", True), ("reported", None, False)], "unavailable", id="two, one compares"),
+        pytest.param([("verified", "a", False), ("failed", "no", False)], "pass", id="the other took no effect"),
+        pytest.param(
+            [("verified", "a", True), ("verified", "b", True), ("unknown", None, False)], "fail", id="a proven double"
+        ),
+    ],
+)
+def test_writes_that_cannot_be_compared_are_not_taken_for_different_ones(
+    calls: list[tuple[EffectState, str | None, bool]], expected: str
+) -> None:
+    made = [
+        call(arguments={"id": 1}, state=state_, observed=observed, captured=captured, span_id=f"{at:016x}")
+        for at, (state_, observed, captured) in enumerate(calls)
+    ]
+    found = ask("duplicate_effect", trial(calls=[*made, call("send_mail", state="verified", captured=False)]))
+    assert found is not None
+    assert found.state == expected
+    if expected == "unavailable":
+        assert (found.reason, len(found.span_ids)) == ("not_captured", 2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from spanproof_evaluators.rules.unknown_effect import UnknownEffect
 
 __all__ = ["RULES", "VERSION", "Rule", "false_success"]
 
-VERSION = "1"
+VERSION = "2"
 """Raised when a rule comes to mean something else."""
 
 RULES: tuple[Rule, ...] = (

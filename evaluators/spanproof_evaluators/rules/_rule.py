@@ -1,10 +1,13 @@
 """What a rule is."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+
+UNSEEN: Final = "which tools every inference asked for was not captured"
+"""Why a call that is not seen may still have been made."""
 
 
 class Rule(Protocol):

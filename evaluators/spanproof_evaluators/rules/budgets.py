@@ -6,6 +6,7 @@ from decimal import Decimal
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Limits, Task
+from spanproof_evaluators.rules._rule import UNSEEN
 
 STEPS = ("model_call", "tool_call", "retrieval", "handoff")
 """What counts as a step: what the agent did, not the spans around it nor the time it waited."""
@@ -28,43 +29,60 @@ class Budgets:
             return None
         if not trial.understood:
             return Result.unavailable(self.name, reason="not_captured", explanation="no dialect recognizes any span")
-        spent = list(_spent(trial, task.limits))
-        over = [line for line, passed in spent if passed is False]
+        spent = _spent(trial, task.limits)
+        over = [one.line for one in spent if one.kept is False]
         if over:
             return Result(evaluator=self.name, state="fail", label="over", explanation="; ".join(over))
-        gaps = [line for line, passed in spent if passed is None]
+        gaps = [one for one in spent if one.kept is None]
         if gaps:
-            return Result.unavailable(self.name, reason="not_recorded", explanation="; ".join(gaps))
-        return Result(evaluator=self.name, state="pass", explanation="; ".join(line for line, _ in spent))
+            explanation = "; ".join(one.line for one in gaps)
+            return Result.unavailable(self.name, reason=gaps[0].reason, explanation=explanation)
+        return Result(evaluator=self.name, state="pass", explanation="; ".join(one.line for one in spent))
 
 
-def _spent(trial: Trial, limits: Limits) -> list[tuple[str, bool | None]]:
-    """Return each limit in words, and whether it was kept; ``None`` where that cannot be said."""
-    partial = trial.completeness.root_missing
-    found: list[tuple[str, bool | None]] = []
+@dataclass(frozen=True)
+class _Spent:
+    """One limit in words, and whether it was kept; ``None`` where that cannot be said, and then why."""
 
-    def hold(what: str, amount: int | Decimal | None, limit: int | Decimal | None, *, whole: bool) -> None:
+    line: str
+    kept: bool | None
+    reason: str = ""
+
+
+def _spent(trial: Trial, limits: Limits) -> list[_Spent]:
+    """Return what was spent of each limit that is set."""
+    gaps = trial.completeness
+    torn = "the record is not whole" if gaps.root_missing else ""
+    found: list[_Spent] = []
+
+    def hold(what: str, amount: int | Decimal | None, limit: int | Decimal | None, gap: str = "") -> None:
+        lacking = torn or gap
         if limit is None:
             return
         if amount is None:
-            found.append((f"{what} not recorded, limit {limit}", None))
+            found.append(_Spent(f"{what} not recorded, limit {limit}", None, "not_recorded"))
         elif amount > limit:
-            found.append((f"{what} {amount} > {limit}", False))
-        elif whole:
-            found.append((f"{what} {amount} <= {limit}", True))
+            found.append(_Spent(f"{what} {amount} > {limit}", False))
+        elif lacking:
+            reason = "not_captured" if lacking == UNSEEN else "not_recorded"
+            found.append(_Spent(f"{what} at least {amount}, limit {limit}, and {lacking}", None, reason))
         else:
-            found.append((f"{what} at least {amount}, limit {limit}, and the record is not whole", None))
+            found.append(_Spent(f"{what} {amount} <= {limit}", True))
 
-    steps = sum(1 for step in trial.steps if step.kind in STEPS)
-    hold("steps", steps, limits.max_steps, whole=not partial)
-    hold("tool calls", len(trial.tool_calls), limits.max_tool_calls, whole=not partial)
+    hold("steps", sum(1 for step in trial.steps if step.kind in STEPS), limits.max_steps)
+    hold("tool calls", len(trial.tool_calls), limits.max_tool_calls, "" if gaps.calls_whole else UNSEEN)
+    hold("tokens", *_tokens(trial, limits.max_tokens))
+    hold("cost in USD", trial.cost.usd, limits.max_cost_usd, "" if trial.cost.covered else "not all of it was billed")
+    return found
+
+
+def _tokens(trial: Trial, limit: int | None) -> tuple[int | None, int | None, str]:
+    """Return the tokens that were counted, their limit, and what was not counted."""
     counts = (trial.usage.input_tokens, trial.usage.output_tokens)
     recorded = [count for count in counts if count is not None]
-    hold(
-        "tokens",
-        sum(recorded) if recorded else None,
-        limits.max_tokens,
-        whole=not partial and len(recorded) == len(counts),
-    )
-    hold("cost in USD", trial.cost.usd, limits.max_cost_usd, whole=not partial and trial.cost.covered)
-    return found
+    blank = trial.completeness.unmetered_calls
+    if blank:
+        gap = f"{blank} inference{'s have' if blank > 1 else ' has'} no count"
+    else:
+        gap = "" if len(recorded) == len(counts) else "only one direction was counted"
+    return sum(recorded) if recorded else None, limit, gap

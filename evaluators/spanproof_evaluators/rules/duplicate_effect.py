@@ -1,12 +1,13 @@
 """Effects that took place more often than once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from spanproof_collector.model.trials import ToolCall, Trial
 from spanproof_evaluators.model.canonical import canonical
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.rules._rule import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class DuplicateEffect:
 
     One change is one destination, resource, operation and idempotency key; where a call declares none of these, one
     tool with equal arguments. Two calls with one key and one thing seen at the destination are no duplicate. Where a
-    receipt is missing, how often it took place is unknown, and the rule says so.
+    receipt is missing, how often it took place is unknown, and the rule says so. So it does of two calls of one tool
+    of which one has nothing recorded to compare it by.
     """
 
     name: str = "duplicate_effect"
@@ -25,9 +27,7 @@ class DuplicateEffect:
         """Count, for each intended change, how often it is proven to have taken place and how often it may have."""
         if not trial.understood:
             return Result.unavailable(self.name, reason="not_captured", explanation="no dialect recognizes any span")
-        groups = _by_change(trial.tool_calls)
-        if not groups:
-            return None
+        groups, blank = _by_change(trial.tool_calls)
         doubled: list[str] = []
         open_: list[str] = []
         proof: list[str] = []
@@ -53,12 +53,28 @@ class DuplicateEffect:
             return Result.unavailable(
                 self.name, reason="receipt_missing", explanation="; ".join(open_), span_ids=tuple(unsure)
             )
+        alike = _incomparable(groups, blank)
+        if alike:
+            return Result.unavailable(
+                self.name,
+                reason="not_captured",
+                explanation="; ".join(
+                    f"{name}: {len(calls)} calls, and not of all is recorded what they change"
+                    for name, calls in alike.items()
+                ),
+                span_ids=tuple(span for calls in alike.values() for call in calls for span in call.span_ids[:1]),
+            )
+        if not trial.completeness.calls_whole:
+            return Result.unavailable(self.name, reason="not_captured", explanation=f"none seen, but {UNSEEN}")
+        if not groups and not blank:
+            return None
         return Result(evaluator=self.name, state="pass", score=0.0, explanation="no change took place twice")
 
 
-def _by_change(calls: Iterable[ToolCall]) -> dict[str, list[ToolCall]]:
-    """Return the calls by the change they intend; reads, refusals and what cannot be told apart are left out."""
+def _by_change(calls: Iterable[ToolCall]) -> tuple[dict[str, list[ToolCall]], list[ToolCall]]:
+    """Return the writes by the change they intend, and those of which that is not recorded."""
     groups: dict[str, list[ToolCall]] = {}
+    blank: list[ToolCall] = []
     for call in calls:
         effect = call.effect
         if effect.state in ("none", "refused") or effect.effect_class not in ("write", "destructive"):
@@ -71,9 +87,20 @@ def _by_change(calls: Iterable[ToolCall]) -> dict[str, list[ToolCall]]:
         elif call.arguments_source is not None:
             what = f"{call.name} {canonical(call.arguments)}"
         else:
+            blank.append(call)
             continue
         groups.setdefault(what, []).append(call)
-    return groups
+    return groups, blank
+
+
+def _incomparable(groups: Mapping[str, list[ToolCall]], blank: Sequence[ToolCall]) -> dict[str, list[ToolCall]]:
+    """Return, by tool, the calls that may have changed something where one of them cannot be compared to another."""
+    unlike = {call.name for call in blank if call.effect.state != "failed"}
+    found: dict[str, list[ToolCall]] = {name: [] for name in sorted(unlike)}
+    for call in (*blank, *(call for calls in groups.values() for call in calls)):
+        if call.name in unlike and call.effect.state != "failed":
+            found[call.name].append(call)
+    return {name: calls for name, calls in found.items() if len(calls) > 1}
 
 
 def _effective(calls: list[ToolCall]) -> tuple[int, int]:

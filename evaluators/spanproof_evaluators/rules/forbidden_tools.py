@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.rules._rule import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -38,4 +39,6 @@ class ForbiddenTools:
             return Result.unavailable(
                 self.name, reason="incomplete", explanation="not seen, but the trace is not whole"
             )
+        if not trial.completeness.calls_whole:
+            return Result.unavailable(self.name, reason="not_captured", explanation=f"not seen, but {UNSEEN}")
         return Result(evaluator=self.name, state="pass", explanation="none was called")

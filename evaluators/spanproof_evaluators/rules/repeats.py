@@ -7,6 +7,7 @@ from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.canonical import canonical
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.rules._rule import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Repeats:
             return Result.unavailable(
                 self.name, reason="not_captured", explanation="no dialect recognizes any span", label="diagnostic"
             )
-        if not trial.tool_calls:
+        if not trial.tool_calls and trial.completeness.calls_whole:
             return None
         allowed = 0 if task is None or task.max_repeats is None else task.max_repeats
         first: dict[str, str] = {}
@@ -59,6 +60,10 @@ class Repeats:
                 reason="not_captured",
                 explanation=f"the arguments of {unrecorded} of {len(trial.tool_calls)} calls are not recorded",
                 label="diagnostic",
+            )
+        if not trial.completeness.calls_whole:
+            return Result.unavailable(
+                self.name, reason="not_captured", explanation=f"none too many seen, but {UNSEEN}", label="diagnostic"
             )
         return Result(
             evaluator=self.name,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.rules._rule import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,13 @@ class RequiredTools:
                 self.name,
                 reason="incomplete",
                 explanation=f"not seen in a trace that is not whole: {', '.join(missing)}",
+                span_ids=spans,
+            )
+        if not trial.completeness.calls_whole:
+            return Result.unavailable(
+                self.name,
+                reason="not_captured",
+                explanation=f"not seen: {', '.join(missing)}; but {UNSEEN}",
                 span_ids=spans,
             )
         return Result(evaluator=self.name, state="fail", explanation=f"not used: {', '.join(missing)}", span_ids=spans)

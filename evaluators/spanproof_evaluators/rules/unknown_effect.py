@@ -6,6 +6,7 @@ from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.effects import attempts
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.rules._rule import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,11 @@ class UnknownEffect:
         if not trial.understood:
             return Result.unavailable(self.name, reason="not_captured", explanation="no dialect recognizes any span")
         found = attempts(trial)
+        unknown = [effect for effect in found if effect.state == "unknown"]
+        if not unknown and not trial.completeness.calls_whole:
+            return Result.unavailable(self.name, reason="not_captured", explanation=f"none seen, but {UNSEEN}")
         if not found:
             return None
-        unknown = [effect for effect in found if effect.state == "unknown"]
         if not unknown:
             return Result(
                 evaluator=self.name,
