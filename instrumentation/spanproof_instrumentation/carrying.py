@@ -61,7 +61,7 @@ def _thread_pools() -> None:
     def submit(self: object, /, *args: object, **kwargs: object) -> object:
         current = attempt(None, context.get_current)
         if current and args and callable(args[0]):
-            args = (_within(current, args[0]), *args[1:])
+            args = (_carried(current, args[0]), *args[1:])
         return original(self, *args, **kwargs)
 
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign, assignment]
@@ -78,6 +78,10 @@ def _within(current: Context, function: Callable[..., R]) -> Callable[..., R]:
                 attempt(None, context.detach, token)
 
     return run
+
+
+def _carried(current: Context, function: Callable[..., object]) -> Callable[..., object]:
+    return attempt(function, lambda: _within(current, function))
 
 
 def _subprocesses() -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Final
 
 Messages = str | Sequence[Mapping[str, object]]
@@ -16,6 +17,9 @@ ON_SWITCHES: Final = {
 }
 """What makes instrumentors record content that would not by themselves. OpenInference and OpenLLMetry would."""
 
+LEGACY_ON: Final = "true"
+"""How instrumentors of before 2026 are asked; they write content into events. The others take it for nonsense."""
+
 OFF_SWITCHES: Final = {
     CAPTURE_VARIABLE: "NO_CONTENT",
     "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE": "metadata_only",
@@ -25,6 +29,11 @@ OFF_SWITCHES: Final = {
 }
 """What keeps instrumentors from recording content, whatever else is set: who asks for none must get none."""
 
+_LEGACY: Final = (
+    "opentelemetry-instrumentation-openai-v2",
+    "opentelemetry-instrumentation-google-genai",
+    "opentelemetry-instrumentation-vertexai",
+)
 _ON: Final = frozenset({"span_only", "span_and_event", "true", "1"})
 _EVENTS: Final = frozenset({"event_only", "span_and_event", "true"})
 
@@ -40,9 +49,22 @@ def capture(chosen: bool | None) -> None:
     _chosen = chosen
     if chosen:
         for name, value in ON_SWITCHES.items():
-            os.environ.setdefault(name, value)
+            os.environ.setdefault(name, LEGACY_ON if name == CAPTURE_VARIABLE and _legacy() else value)
     elif chosen is not None:
         os.environ.update(OFF_SWITCHES)
+
+
+def _legacy() -> bool:
+    """Say whether there are instrumentors of the GenAI conventions, and none but of the old kind."""
+    return not _installed("opentelemetry-util-genai") and any(map(_installed, _LEGACY))
+
+
+def _installed(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def captured() -> bool:

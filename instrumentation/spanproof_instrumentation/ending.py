@@ -63,6 +63,7 @@ class Ending:
         self._seconds = exit_seconds
         self._watched: list[_Watched] = []
         self._last_words: list[Callable[[], None]] = []
+        self._before_execs: list[Callable[[], None]] = []
         self._given_up = 0.0
         self._finished = False
         if hasattr(os, "register_at_fork"):
@@ -75,6 +76,10 @@ class Ending:
     def at_last(self, words: Callable[[], None]) -> None:
         """Call this when the process ends in a normal way."""
         self._last_words.append(words)
+
+    def before_exec(self, work: Callable[[], None]) -> None:
+        """Do this before another program takes the place of this one."""
+        self._before_execs.append(work)
 
     def install(self) -> None:
         """Watch every way in which the process can end."""
@@ -191,6 +196,8 @@ class Ending:
         @wraps(exec_)
         def become(*args: P.args, **kwargs: P.kwargs) -> R:
             attempt(False, self.flush)
+            for work in self._before_execs:
+                attempt(None, work)
             return exec_(*args, **kwargs)
 
         return become

@@ -1,8 +1,10 @@
 """The start of recording in an agent's process, before the agent's first line; called by the injected sitecustomize."""
 
 import logging
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from spanproof_instrumentation.barrier import LOGGER, attempt
 from spanproof_instrumentation.provider import configure_from_environment
@@ -15,8 +17,20 @@ def start() -> None:
     LOGGER.propagate = False
     ending = configure_from_environment()
     if ending is not None:
+        ending.before_exec(_stay_in_front)
         # Loaded now: code that is compiled at exit makes Python forget that Ctrl-C ended the program.
         ending.at_last(suggest)
+
+
+def _stay_in_front() -> None:
+    """Keep our folder the first of the path: a wrapper such as opentelemetry-instrument puts its own before it.
+
+    Its sitecustomize does not run ours, but ours runs the one that it shadows.
+    """
+    ours = str(Path(__file__).parent / "injected")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if ours in paths[1:]:
+        os.environ["PYTHONPATH"] = os.pathsep.join([ours, *(path for path in paths if path != ours)])
 
 
 class _StandardError(logging.Handler):

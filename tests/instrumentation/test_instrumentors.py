@@ -302,6 +302,15 @@ def test_content_is_captured_as_asked(options: tuple[str, ...], user: dict[str, 
     assert done.stdout == f"{expected}\n"
 
 
+@pytest.mark.parametrize(("also", "expected"), [(False, "true"), (True, "SPAN_ONLY")])
+def test_instrumentors_of_the_old_kind_are_asked_in_their_words(site: Site, also: bool, expected: str) -> None:
+    site.instrumentor("openai", "opentelemetry-instrumentation-openai-v2", "openai_v2", "openai")
+    if also:
+        site.instrumentor("other", "opentelemetry-util-genai", "util_genai", "openai")
+    done = run_agent(SWITCHES, "http://127.0.0.1:9", "--capture-content", environment=site.environment)
+    assert done.stdout == f"{expected} content - -\n"
+
+
 @pytest.mark.parametrize(("option", "recorded"), [("--capture-content", True), ("--no-capture-content", False)])
 def test_spans_by_hand_follow_what_was_asked(http_sink: Sink, option: str, recorded: bool) -> None:
     program = "from spanproof_instrumentation import tool_span\nwith tool_span('look', arguments={'a': 1}):\n    pass"

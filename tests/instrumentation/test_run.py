@@ -125,6 +125,19 @@ def test_a_sitecustomize_that_fails_is_told_by_python_and_recording_goes_on(http
     assert http_sink.names() == ["work"]
 
 
+def test_a_wrapper_that_puts_a_folder_of_its_own_in_front_does_not_push_us_out(http_sink: Sink, tmp_path: Path) -> None:
+    """As opentelemetry-instrument does: a sitecustomize in front, and exec."""
+    Path(tmp_path, "sitecustomize.py").write_text("print('theirs')\n", encoding="utf-8")
+    wrapper = f"""
+import os, sys
+os.environ["PYTHONPATH"] = {str(tmp_path)!r} + os.pathsep + os.environ["PYTHONPATH"]
+os.execl(sys.executable, sys.executable, "-c", {SPAN!r})
+"""
+    done = run_agent(wrapper, http_sink.address)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "theirs\n", "")
+    assert http_sink.names() == ["work"]
+
+
 @pytest.mark.parametrize("before", [None, "", "/one", os.pathsep + "/one"])
 def test_the_working_folder_is_never_added_to_the_path(http_sink: Sink, before: str | None) -> None:
     environment = {} if before is None else {"PYTHONPATH": before}
