@@ -54,7 +54,9 @@ RUNS: Final[dict[str, Asked]] = {
     **{f"{program}/breaks-off": Asked(program=program, model="gpt-breaks-off") for program in STREAMS},
     **{f"{program}/429": Asked(program=program, model="gpt-429") for program in ("openai_loop", "anthropic_loop")},
     **{program: Asked(program=program) for program in SESSIONS},
+    "anthropic_loop/instrumentor": Asked(program="anthropic_loop", environment={"ANTHROPIC_OPEN_TELEMETRY": "false"}),
     "langchain_agent/no-content": Asked(program="langchain_agent", options=()),
+    "openai_loop/no-content": Asked(program="openai_loop", options=()),
     "openai_loop/labels": Asked(
         program="openai_loop",
         options=(
@@ -192,6 +194,23 @@ def test_without_content_calls_are_counted_and_nothing_is_made_up(agents: Agents
     assert all(call["arguments"] is None and call["result"] is None for call in trial["tool_calls"])
     assert (trial["completeness"]["content"], trial["claim"]["state"]) == ("not_captured", "unavailable")
     assert trial["tool_calls"][1]["effect"]["state"] == "unknown"
+
+
+def test_bare_model_calls_without_content_are_not_joined(agents: Agents, ended: Mapping[str, Ended]) -> None:
+    trials = agents.trials(ended["openai_loop/no-content"].project)
+    assert [trial["completeness"]["content"] for trial in trials] == ["not_captured"] * 3
+    assert [trial["claim"]["state"] for trial in trials] == ["unavailable"] * 3
+    assert [trial["tool_calls"] for trial in trials] == [[]] * 3
+
+
+def test_the_anthropic_sdk_with_its_own_spans_off_is_read_through_the_instrumentor(
+    agents: Agents, ended: Mapping[str, Ended]
+) -> None:
+    run = ended["anthropic_loop/instrumentor"]
+    trial = agents.trial(run)
+    assert [step["name"].partition(" ")[0] for step in trial["steps"]] == ["chat"] * 3
+    assert trial["tool_calls"][1]["result"] == _refund(run.order)
+    assert trial["usage"]["input_tokens"] == 3 * INPUT_TOKENS
 
 
 @pytest.mark.parametrize(("program", "word"), SESSIONS.items())
