@@ -1,14 +1,16 @@
 """Dialects in the order of detection, and the canonical projection that they give.
 
-A new dialect is one file here and one line in ``DIALECTS``.
+A new dialect is one file here and one line in ``DIALECTS``. ``read_span`` and ``read_log`` are the boundary to
+dialects: one that fails on a value has not read it, and nothing else is lost.
 """
 
+import logging
 from typing import NamedTuple
 
 from spanproof_collector.dialects import evidence
 from spanproof_collector.dialects._dialect import Dialect, LogReading, MessageEvent
 from spanproof_collector.dialects._join import canonical, digest64, of_asking, of_message, of_messages, of_tool
-from spanproof_collector.dialects._json import count, word
+from spanproof_collector.dialects._json import MOST_ATTEMPTS, count, word
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
 from spanproof_collector.dialects.mcp import Mcp
@@ -23,6 +25,7 @@ __all__ = [
     "LogReading",
     "MessageEvent",
     "Projection",
+    "attempt_of",
     "canonical",
     "evidence",
     "project",
@@ -30,6 +33,7 @@ __all__ = [
     "read_log",
     "read_span",
     "session_of",
+    "word",
 ]
 
 DIALECTS: tuple[Dialect, ...] = (Mcp(), GenAI(), GenAIEvents())
@@ -38,7 +42,11 @@ DIALECTS: tuple[Dialect, ...] = (Mcp(), GenAI(), GenAIEvents())
 def read_span(attributes: Attributes, scope_name: str, *, history: bool = True) -> tuple[str, Reading] | None:
     """Return the first dialect that reads the span, with what it reads; ``None`` where none does."""
     for dialect in DIALECTS:
-        reading = dialect.read(attributes, scope_name, history=history)
+        try:
+            reading = dialect.read(attributes, scope_name, history=history)
+        except Exception:
+            _logger.exception("dialect %s fails on a span of scope %r, which stays unread", dialect.name, scope_name)
+            continue
         if reading is not None:
             return dialect.name, reading
     return None
@@ -47,7 +55,11 @@ def read_span(attributes: Attributes, scope_name: str, *, history: bool = True) 
 def read_log(attributes: Attributes, event_name: str, body: Value, span_id: str) -> tuple[str, LogReading] | None:
     """Return the first dialect that reads the log record, with what it reads; ``None`` where none does."""
     for dialect in DIALECTS:
-        reading = dialect.read_log(attributes, event_name, body, span_id)
+        try:
+            reading = dialect.read_log(attributes, event_name, body, span_id)
+        except Exception:
+            _logger.exception("dialect %s fails on event %r, which stays unread", dialect.name, event_name)
+            continue
         if reading is not None:
             return dialect.name, reading
     return None
@@ -56,6 +68,14 @@ def read_log(attributes: Attributes, event_name: str, body: Value, span_id: str)
 def session_of(attributes: Attributes) -> str:
     """Return the session id that a span or record carries itself, or ``""``."""
     return word(attributes, semconv.CONVERSATION_ID) or word(attributes, semconv.SESSION_ID)
+
+
+_logger = logging.getLogger(__name__)
+
+
+def attempt_of(attributes: Attributes) -> int | None:
+    """Return the number of the attempt that a span carries itself."""
+    return count(attributes, semconv.ATTEMPT, most=MOST_ATTEMPTS)
 
 
 class Projection(NamedTuple):
@@ -146,7 +166,7 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
         session_id=session_id,
         trial_id=trial_id,
         task_id=word(attributes, semconv.TASK_ID),
-        attempt=count(attributes, semconv.ATTEMPT),
+        attempt=attempt_of(attributes),
         variant=word(attributes, semconv.VARIANT),
         suite=word(attributes, semconv.SUITE),
         input_tokens=usage.input_tokens,

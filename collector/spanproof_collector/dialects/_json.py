@@ -1,13 +1,19 @@
 """JSON inside attributes: as a JSON string, as structure, or broken."""
 
 import base64
+import json
 import math
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from spanproof_collector.model.readings import ABSENT, Recorded
 from spanproof_collector.model.values import Attributes, Json, Value
+
+DEEPEST: Final = 64
+MOST: Final = 2**63 - 1
+MOST_ATTEMPTS: Final = 2**31 - 1
 
 
 class BrokenError(Exception):
@@ -30,25 +36,67 @@ def to_json(value: "Value | Json") -> Json:
 
 
 def decode(text: str | bytes) -> Json:
-    """Return what a JSON text holds.
+    """Return what a JSON text holds; what Python writes and JSON does not know (NaN, half a character) as text.
 
     Raises:
-        BrokenError: the text is no JSON.
+        BrokenError: the text is no JSON, or is nested deeper than anything that a person or a model writes.
     """
     try:
         decoded: Json = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise BrokenError(str(error)) from error
+    except (msgspec.DecodeError, UnicodeError):
+        decoded = _leniently(text)
+    except RecursionError as error:
+        raise BrokenError("nested too deep") from error
+    if isinstance(decoded, list | dict) and _deeper_than(decoded, DEEPEST):
+        raise BrokenError("nested too deep")
     return decoded
 
 
+def _leniently(text: str | bytes) -> Json:
+    try:
+        decoded: Json = json.loads(text, parse_constant=str)
+        return _whole(decoded)
+    except (ValueError, RecursionError) as error:
+        raise BrokenError(str(error)) from error
+
+
+def _whole(value: Json) -> Json:
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_whole(item) for item in value]
+        case dict():
+            return {str(_whole(key)): _whole(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _deeper_than(value: Json, limit: int) -> bool:
+    level: list[Json] = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, list | dict)
+            for inner in (item if isinstance(item, list) else item.values())
+            if isinstance(inner, list | dict)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def structure(value: Value) -> Json:
-    """Return structure whichever way it was written: as an AnyValue, or as a JSON string.
+    """Return structure whichever way it was written: as an AnyValue, or as a JSON string, or as one in another.
 
     Raises:
         BrokenError: it is a string and no JSON.
     """
-    return decode(value) if isinstance(value, str) else to_json(value)
+    if not isinstance(value, str):
+        return to_json(value)
+    found = decode(value)
+    return decode(found) if isinstance(found, str) and found[:1] in ("[", "{") else found
 
 
 def loose(value: "Value | Json") -> Json:
@@ -89,9 +137,11 @@ def broken(value: Recorded) -> bool:
 
 
 def word(attributes: Mapping[str, Value], key: str) -> str:
-    """Return the string under a key, or ``""``: what a column of the projection holds."""
+    """Return the name under a key, or ``""``. An id may have been sent as a number."""
     value = attributes.get(key)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
 def text(attributes: Mapping[str, Value], *keys: str) -> str | None:
@@ -103,19 +153,24 @@ def text(attributes: Mapping[str, Value], *keys: str) -> str | None:
     return None
 
 
-def count(attributes: Mapping[str, Value], *keys: str) -> int | None:
-    """Return the first whole number under these keys; languages write it as int, double or string."""
+def count(attributes: Mapping[str, Value], *keys: str, most: int = MOST) -> int | None:
+    """Return the first whole number under these keys; languages write it as int, double or string.
+
+    A number below 0, as some senders mark what they do not know, and one past ``most`` is no count.
+    """
     for key in keys:
-        value = attributes.get(key)
-        if value is None or isinstance(value, bool):
-            continue
-        if isinstance(value, int):
-            return value
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        if isinstance(value, str) and value.strip().isdigit():
-            return int(value)
+        number = _whole_number(attributes.get(key))
+        if number is not None and 0 <= number <= most:
+            return number
     return None
+
+
+def _whole_number(value: Value) -> int | None:
+    if isinstance(value, str):
+        return int(value) if len(value) < 20 and value.isascii() and value.isdigit() else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def strings(attributes: Mapping[str, Value], key: str) -> tuple[str, ...]:

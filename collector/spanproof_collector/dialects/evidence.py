@@ -1,10 +1,11 @@
 """Evidence in the namespace ``spanproof.*``, on whichever span it stands, whatever the span's dialect."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TypeAlias, get_args
+from typing import Final, TypeAlias, get_args
 
 from spanproof_collector.dialects._json import count, text
 from spanproof_collector.model.spans import Span, SpanEvent
@@ -20,6 +21,9 @@ from spanproof_collector.model.trials import (
 )
 from spanproof_collector.model.values import Attributes
 from spanproof_instrumentation import semconv
+
+_DIGITS: Final = 15
+"""Amounts past 10^15 or below 10^-15 dollars are no amounts."""
 
 _CLASSES = frozenset(get_args(EffectClass)) - {"unclassified"}
 _CLAIMS = frozenset(get_args(ClaimState)) - {"unavailable"}
@@ -51,7 +55,13 @@ Evidence: TypeAlias = Receipt | DeclaredClaim | Wait | Refusal | Progress | Qual
 
 def _number(attributes: Attributes, key: str) -> float | None:
     value = attributes.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _flag(attributes: Attributes, key: str) -> bool | None:
@@ -80,7 +90,8 @@ def cost(attributes: Attributes) -> Decimal | None:
         amount = Decimal(str(value))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and amount >= 0 else None
+    known = amount.is_finite() and amount >= 0 and (amount == 0 or abs(amount.adjusted()) <= _DIGITS)
+    return amount if known else None
 
 
 def _of_event(event: SpanEvent, span_id: str) -> Evidence | None:

@@ -1,11 +1,12 @@
 """The GenAI semantic conventions: attributes on spans, and the same on inference detail events."""
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.dialects._dialect import LogReading
 from spanproof_collector.dialects._json import BrokenError, broken, count, loose, recorded, strings, text, unblocked
-from spanproof_collector.dialects._messages import definitions, messages
+from spanproof_collector.dialects._messages import definitions, messages, unread
 from spanproof_collector.model.readings import (
     ABSENT,
     AgentRun,
@@ -36,9 +37,10 @@ def _messages(attributes: Attributes, key: str) -> tuple[tuple[Message, ...] | N
     if value is None or value == "":
         return None, 0
     try:
-        return messages(value), 0
+        read = messages(value)
     except BrokenError:
         return None, 1
+    return read, unread(read)
 
 
 def _tools(attributes: Attributes) -> tuple[tuple[ToolDefinition, ...], int]:
@@ -49,6 +51,11 @@ def _tools(attributes: Attributes) -> tuple[tuple[ToolDefinition, ...], int]:
         return definitions(value), 0
     except BrokenError:
         return (), 1
+
+
+def _finite(value: Value) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if known and isinstance(value, int | float) else None
 
 
 def usage(attributes: Attributes) -> Usage:
@@ -148,7 +155,7 @@ class GenAI:
                 score = attributes.get(semconv.EVALUATION_SCORE)
                 return ForeignResult(
                     name=text(attributes, semconv.EVALUATION_NAME) or "",
-                    score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+                    score=_finite(score),
                     label=text(attributes, semconv.EVALUATION_LABEL),
                     explanation=text(attributes, semconv.EVALUATION_EXPLANATION),
                     error_type=text(attributes, semconv.ERROR_TYPE),

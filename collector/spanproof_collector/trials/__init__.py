@@ -17,7 +17,7 @@ from spanproof_collector.trials.reindexing import Reindexed, reindex
 __all__ = ["Reindexed", "Unit", "infer_class", "of_text", "read_trials", "reindex"]
 
 _TRACES_AT_ONCE = 200
-_NAMES = ("tasks", "suites", "variants", "agents", "models", "tools")
+_NAMES = ("tasks", "suites", "variants")
 
 
 def _traces(store: Store) -> list[TraceInfo]:

@@ -1,7 +1,7 @@
 """One trial's spans and log records, read: each span with its reading, log content merged in, ancestors known."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -123,29 +123,51 @@ def _depths(spans: Sequence[Span]) -> dict[tuple[str, str], int]:
 class _Told:
     """What log records say of one span."""
 
-    calls: list[ModelCall] = field(default_factory=list)
+    calls: list[tuple[LogRecord, ModelCall]] = field(default_factory=list)
     inputs: list[Message] = field(default_factory=list)
     outputs: list[Message] = field(default_factory=list)
-    record: LogRecord | None = None
+    first: LogRecord | None = None
+    """The first record of a single message."""
+
+    def of_messages(self) -> ModelCall | None:
+        """The model call whose messages came one record each."""
+        if not self.inputs and not self.outputs:
+            return None
+        return ModelCall(operation="chat", input=tuple(self.inputs) or None, output=tuple(self.outputs) or None)
 
     def call(self) -> ModelCall | None:
         """One model call of all the records."""
-        whole: ModelCall | None = None
-        for told in self.calls:
-            whole = told if whole is None else _merged(whole, told)
-        if self.inputs or self.outputs:
-            events = ModelCall(operation="chat", input=tuple(self.inputs) or None, output=tuple(self.outputs) or None)
-            whole = events if whole is None else _merged(whole, events)
+        whole = self.of_messages()
+        for _, told in self.calls:
+            whole = told if whole is None else _merged(told, whole)
         return whole
 
+    def alone(self, *, known_span: bool) -> Iterator[tuple[LogRecord, ModelCall]]:
+        """The model calls that no span of their own tells of.
 
-def _pseudo_span(record: LogRecord) -> Span:
+        Where the span that the records name was not sent, they tell of that span. Where it was sent and is no model
+        call, or where they name none, each record of a whole inference is one.
+        """
+        if not known_span and self.calls and self.calls[0][0].span_id:
+            whole = self.call()
+            if whole is not None:
+                yield self.calls[0][0], whole
+            return
+        yield from self.calls
+        of_messages = self.of_messages()
+        if of_messages is not None and self.first is not None:
+            yield self.first, of_messages
+
+
+def _pseudo_span(record: LogRecord, *, known_span: bool) -> Span:
     """Stand in for a span that was never sent, where a log record tells its model call."""
     time = record.time or record.observed_time
+    own = record.span_id and not known_span
     return Span(
         project=record.project,
         trace_id=record.trace_id,
-        span_id=record.span_id,
+        span_id=record.span_id if own else record.record_id[:16],
+        parent_span_id="" if own else record.span_id,
         name=record.event_name,
         start=time,
         end=time,
@@ -196,11 +218,10 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
             case ForeignResult() as result:
                 foreign.append(result)
             case ModelCall() as call:
-                here.calls.append(call)
-                here.record = here.record or record
+                here.calls.append((record, call))
             case MessageEvent(direction=direction, message=message):
                 (here.inputs if direction == "input" else here.outputs).append(message)
-                here.record = here.record or record
+                here.first = here.first or record
     depths = _depths(spans)
     items: list[ReadSpan] = []
     unclaimed = 0
@@ -218,10 +239,11 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
             from_logs = told.pop((span.trace_id, span.span_id), _Told()).call()
             reading = reading if from_logs is None else _merged(reading, from_logs)
         items.append(ReadSpan(span=span, reading=reading, depth=depths[(span.trace_id, span.span_id)]))
-    for here in told.values():
-        alone = here.call()
-        if alone is not None and here.record is not None:
-            items.append(ReadSpan(span=_pseudo_span(here.record), reading=alone, depth=0))
+    for key, here in told.items():
+        known = key in depths
+        for record, alone in here.alone(known_span=known):
+            depth = depths[key] + 1 if known else 0
+            items.append(ReadSpan(span=_pseudo_span(record, known_span=known), reading=alone, depth=depth))
     items = _told_once(sorted(items, key=lambda item: item.order))
     found_evidence = sorted(
         (item for span in spans for item in evidence.of_span(span)), key=lambda item: (item.time, item.span_id)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from spanproof_collector.dialects import evidence
+from spanproof_collector.dialects import attempt_of, evidence, word
 from spanproof_collector.model.readings import (
     Absent,
     AgentRun,
@@ -41,6 +41,9 @@ from spanproof_collector.trials.effects import assign_receipts, effect_of, infer
 from spanproof_collector.trials.grouping import TrialRecords
 from spanproof_collector.trials.tool_calls import JoinedCall, join
 from spanproof_instrumentation import semconv
+
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
+"""What providers call an answer that was cut at its limit."""
 
 
 def _json(value: Recorded) -> Json:
@@ -91,6 +94,8 @@ def _failing(trial: ReadTrial) -> ReadSpan | None:
         inside = [pair for pair in agents if item in trial.ancestors(pair[0])]
         if inside and inside[-1][0].failed:
             return inside[-1][0]
+        if _answer_of(max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))[1].output) is not None:
+            return None  # the run came to its answer, whatever an inference beside it did
     if models and models[-1][0].failed:
         return models[-1][0]
     return None
@@ -104,10 +109,7 @@ def _status(
     if termination not in (None, "completed"):
         return "aborted", termination, None
     waits = [item for item in trial.evidence if isinstance(item, Wait)]
-    # a model may still say that it waits; another tool or another run is work going on
-    if waits and not any(
-        item.span.start > waits[-1].time for item in trial.spans if isinstance(item.reading, AgentRun | ToolRun)
-    ):
+    if waits and not _resumed(trial, waits[-1]):
         return "waiting", waits[-1].decision, waits[-1].span_id
     if failing is not None:
         kind = failing.span.attributes.get(semconv.ERROR_TYPE)
@@ -117,7 +119,7 @@ def _status(
     outer = _outer_agents(trial)
     if outer:
         last_run, _ = max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))
-        if semconv.UNFINISHED in last_run.span.attributes:
+        if semconv.UNFINISHED in last_run.span.attributes or not last_run.span.end:
             return "incomplete", "unfinished", last_run.span.span_id
     models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
     if models and answer is None:
@@ -126,7 +128,26 @@ def _status(
         unanswered = any(isinstance(call.response, Absent) and not call.settled for call in asked)
         if unanswered or (not asked and _asks_for_tools(last.finish_reasons)):
             return "incomplete", "ended_on_tool_call", item.span.span_id
+    if models and any(reason in _CUT for reason in models[-1][1].finish_reasons):
+        return "incomplete", "length", models[-1][0].span.span_id
     return "complete", None, None
+
+
+def _resumed(trial: ReadTrial, wait: Wait) -> bool:
+    """True where work went on after a wait: another tool, another run, another trace, or a claim.
+
+    The model may still say in the same run that it waits.
+    """
+    traces = {item.span.trace_id for item in trial.spans if item.span.span_id == wait.span_id}
+    for item in trial.spans:
+        later = item.span.start > wait.time
+        elsewhere = isinstance(item.reading, ModelCall) and item.span.trace_id not in traces
+        if later and (elsewhere or isinstance(item.reading, AgentRun | ToolRun)):
+            return True
+    return any(
+        isinstance(said, evidence.DeclaredClaim) and said.time > wait.time and said.state != "none"
+        for said in trial.evidence
+    )
 
 
 def _roots_missing(spans: Sequence[Span], whole_traces: dict[str, Sequence[Span]]) -> bool:
@@ -150,18 +171,17 @@ def _content(trial: ReadTrial, calls: Sequence[JoinedCall]) -> ContentState:
     return "partial" if lack else "captured"
 
 
-def _calls_whole(trial: ReadTrial, calls: Sequence[JoinedCall]) -> bool:
-    """True where every inference says which tools it asked for: its output was captured, or a call of it is known."""
-    known = {id(call.asked_by) for call in calls if call.asked_by is not None}
-    asked_later = any(call.asked_by is None or call.runs for call in calls)
-    for item, call in trial.models():
-        if item.failed or call.output is not None or id(item) in known:
-            continue
-        if call.finish_reasons and not _asks_for_tools(call.finish_reasons):
-            continue
-        if not asked_later or not trial.tools():
-            return False
-    return True
+def _calls_whole(trial: ReadTrial) -> bool:
+    """True where the tools that were asked for are all known: from tool spans, or from what every inference put out."""
+    if trial.tools():
+        return True
+    models = trial.models()
+    return bool(models) and all(
+        item.failed
+        or (call.output is not None and not call.truncated_values)
+        or (bool(call.finish_reasons) and not _asks_for_tools(call.finish_reasons))
+        for item, call in models
+    )
 
 
 def _asks_for_tools(reasons: Sequence[str]) -> bool:
@@ -210,7 +230,7 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
             case ModelCall():
                 kind = "model_call"
             case ToolRun() as run:
-                kind = "handoff" if infer_class(run.name) == "handoff" else "tool_call"
+                kind = "handoff" if infer_class(run.name, run.arguments) == "handoff" else "tool_call"
             case AgentRun():
                 kind = "agent_call"
             case Retrieval():
@@ -262,7 +282,7 @@ def _tool_call(
 
 
 def _first(spans: Sequence[Span], key: str) -> str | None:
-    return next((v for s in spans if isinstance(v := s.attributes.get(key), str) and v), None)
+    return next((value for span in spans if (value := word(span.attributes, key))), None)
 
 
 def _labels(spans: Sequence[Span]) -> dict[str, str]:
@@ -301,7 +321,7 @@ def assemble(
     refusals = tuple(item for item in trial.evidence if isinstance(item, Refusal))
     answer, answer_span = _final_answer(trial)
     content = _content(trial, calls)
-    root_missing = bool(records.spans) and _roots_missing(records.spans, whole_traces)
+    root_missing = not records.spans or _roots_missing(records.spans, whole_traces)
     status, status_reason, end_span = _status(
         trial,
         calls,
@@ -313,7 +333,7 @@ def assemble(
     )
     # a workflow lends its name only where no agent has one
     agents = sorted((run for _, run in trial.agents()), key=lambda run: run.operation != "invoke_agent")
-    attempt = next((v for s in spans if type(v := s.attributes.get(semconv.ATTEMPT)) is int), None)
+    attempt = next((number for s in spans if (number := attempt_of(s.attributes)) is not None), None)
     times = [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]
     return Trial(
         trial_id=records.key.value,
@@ -359,7 +379,7 @@ def assemble(
             dropped_attributes=sum(s.dropped_attributes for s in spans),
             truncated_values=lost_values + sum(getattr(item.reading, "truncated_values", 0) for item in trial.spans),
             unclaimed_spans=trial.unclaimed,
-            calls_whole=_calls_whole(trial, calls),
+            calls_whole=_calls_whole(trial),
             unmetered_calls=_unmetered(trial),
         ),
         receipts=receipts,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.dialects import evidence
-from spanproof_collector.model.readings import Absent, Recorded, ToolDefinition
+from spanproof_collector.model.readings import ABSENT, Absent, Recorded, ToolDefinition
 from spanproof_collector.model.trials import (
     ClassSource,
     Effect,
@@ -24,7 +24,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# The first verb of a name decides. Words that are as often nouns (order, message) decide only where no verb follows.
+# The first verb of a name decides, or the strongest where verbs are joined (find_and_replace, get_or_create). Words
+# that are as often nouns (order, message) decide only where no verb follows.
 _READS: Final = _words(
     """get list search find lookup look read fetch query show view check describe count inspect browse retrieve verify
     validate calculate compute compare summarize think plan load peek status exists ping select grep glob ls cat head
@@ -34,53 +35,85 @@ _WRITES: Final = _words(
     """create update issue send put write add insert upsert buy pay refund charge transfer cancel modify edit change
     submit schedule reschedule reserve move rename upload publish approve reject close reopen assign invite reply
     forward register enroll activate deactivate enable disable apply append replace save notify commit push merge
-    deploy start stop restart make subscribe unsubscribe"""
+    deploy start stop restart make subscribe unsubscribe set post share copy patch store"""
 )
-_NOUNS_TOO: Final = _words(
-    "order book place return exchange record log message email mail post set store share copy patch checkout"
-)
+_NOUNS_TOO: Final = _words("order book place return exchange record log message email mail checkout")
 _DESTRUCTIVE: Final = _words("delete remove drop purge destroy erase wipe truncate kill terminate uninstall rm")
-_HANDOFF: Final = re.compile(r"^(handoff|hand_off|delegate|escalate)(_|$)|^transfer_(back_)?to_")
+# These do whatever they are told to.
+_OPAQUE: Final = _words("execute exec run eval invoke sql shell bash")
+_JOINING: Final = _words("and or then")
+_HANDOFF: Final = re.compile(r"^(handoff|hand_off|handover)(_|$)")
+_TRANSFER: Final = re.compile(r"^(transfer|delegate|escalate|route|connect)_(back_)?to_")
+_TO_SOMEBODY: Final = re.compile(
+    r"(agents?|humans?|person|team|department|specialist|representative|support|operator|supervisor|assistant)$"
+)
+_ABOUT_A_HANDOFF: Final = _words("reason message summary input context task instructions")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 # What frameworks answer to the model when a call was not let through; it is the whole answer, not part of one.
 _REFUSED: Final = re.compile(
-    r"^\W*((the )?tool (execution|call|use)( request)? (was|has been) (not approved|denied|rejected|refused|declined)"
-    r"|(the )?user (has )?(denied|rejected|declined|refused|doesn't want)"
-    r"|permission (to use .{1,80} )?(was |has been )?denied"
-    r"|(request|call|action) (was )?(not approved|denied|rejected) by (the )?(user|human|operator|approver|policy)\W*$"
-    r")",
+    r"^\W*("
+    r"(the )?tool (execution|call|use)( request)? (was |has been )?(not approved|denied|rejected|refused|declined)"
+    r"( by (the )?(user|human|operator|approver|policy))?"
+    r"|(the )?user (has )?(denied|rejected|declined|refused|doesn't want to allow|did not approve)"
+    r"( (this|the) (tool|call|tool call|action|request|permission))?( to run)?"
+    r"|permission to use .{1,80} (was |has been )?denied( by (the )?user)?"
+    r"|(request|call|action) (was )?(not approved|denied|rejected) by (the )?(user|human|operator|approver|policy)"
+    r")\W*$",
     re.IGNORECASE,
 )
-_ERROR_TEXT: Final = re.compile(
+_ERROR_OPENS: Final = re.compile(
     r"^\W*((\w+\.)*\w*(error|exception|timeout)\b\W|error\b|an error occurred|traceback \(most recent|failed to\b"
-    r"|(the )?(request|operation|call|connection|api|tool)[\w ]{0,40}(timed out|failed|was cancelled|was canceled)\b"
-    r"|timed out|timeout\b)",
+    r"|(the )?(request|operation|call|connection|api|tool)[\w ]{0,40}(failed|was cancell?ed|cancell?ed)\b"
+    r"|timed out|timeout\b|cancell?ed\b|permission denied|access denied|(http\W*)?[45]\d\d\b[\w ]{0,40}$"
+    r"|connection (reset|refused|aborted|closed|error|lost))",
     re.IGNORECASE,
 )
-_VALIDATION: Final = re.compile(
-    r"validation|invalid.?(argument|param|input|tool)|schema|-32602|unknown.?tool|tool.?not.?found", re.IGNORECASE
+_TIMED_OUT: Final = re.compile(
+    r"\b(timed[ -]?out|connection reset|gateway timeout|service unavailable)\b", re.IGNORECASE
+)
+_SHORT: Final = 300
+"""Longer than this a text speaks of many things, and only its beginning is taken for the answer."""
+
+_REDACTED: Final = re.compile(r"^\W*(redacted|removed|hidden|filtered|omitted)\W*$|^\*{3,}$", re.IGNORECASE)
+# Only what says that the call never began: its own arguments were refused, or there is no such tool.
+_NEVER_BEGAN: Final = re.compile(
+    r"invalid (tool )?(arguments?|params?|parameters?|input)\b|missing required (argument|parameter)"
+    r"|unexpected keyword argument|-32602|unknown tool\b|no such tool\b|tool \S+ (was )?not found|tool not found",
+    re.IGNORECASE,
 )
 
 
-def infer_class(name: str) -> EffectClass:
-    """Return the effect class that a tool's name suggests; ``unclassified`` where it suggests none."""
+def infer_class(name: str, arguments: Recorded = ABSENT) -> EffectClass:
+    """Return the effect class that a tool's name suggests; ``unclassified`` where it suggests none.
+
+    ``transfer_to_x`` is a handoff where x is somebody, or where nothing but a reason is handed over.
+    """
     plain = name.strip()
-    if _HANDOFF.search(plain.lower()):
+    lower = plain.lower()
+    bare = isinstance(arguments, dict) and not arguments.keys() - _ABOUT_A_HANDOFF
+    if _HANDOFF.search(lower) or (_TRANSFER.search(lower) and (bare or _TO_SOMEBODY.search(lower))):
         return "handoff"
     # a server's or namespace's prefix is not the verb: mcp__shop__refund, shop.refund
     plain = re.split(r"__|[./:]", plain)[-1] or plain
-    otherwise: EffectClass = "unclassified"
-    for word in (match.group().lower() for match in _WORDS.finditer(plain)):
-        if word in _DESTRUCTIVE:
-            return "destructive"
-        if word in _WRITES:
-            return "write"
-        if word in _READS:
-            return "read"
-        if word in _NOUNS_TOO:
-            otherwise = "write"
-    return otherwise
+    words = [match.group().lower() for match in _WORDS.finditer(plain)]
+    if _OPAQUE.intersection(words):
+        return "unclassified"
+    verbs = [found for word in words if (found := _verb(word)) is not None]
+    if not verbs:
+        return "write" if _NOUNS_TOO.intersection(words) else "unclassified"
+    if not _JOINING.intersection(words):
+        return verbs[0]
+    strength: tuple[EffectClass, ...] = ("read", "write", "destructive")
+    return max(verbs, key=strength.index)
+
+
+def _verb(word: str) -> EffectClass | None:
+    if word in _DESTRUCTIVE:
+        return "destructive"
+    if word in _WRITES:
+        return "write"
+    return "read" if word in _READS else None
 
 
 def _class_of(call: JoinedCall, tools: Mapping[str, ToolDefinition]) -> tuple[EffectClass, ClassSource | None]:
@@ -93,30 +126,41 @@ def _class_of(call: JoinedCall, tools: Mapping[str, ToolDefinition]) -> tuple[Ef
         if tool.read_only_hint:
             return "read", "mcp"
         return ("destructive" if tool.destructive_hint else "write"), "mcp"
-    inferred = infer_class(call.name)
+    inferred = infer_class(call.name, call.arguments)
     return inferred, None if inferred == "unclassified" else "inferred"
 
 
-_FAILED_WORDS: Final = frozenset({"error", "failed", "failure", "timeout", "exception"})
+_FAILURE_STAGE: Final = "pydantic_ai.tool.failure_stage"
+_FAILED_WORDS: Final = _words("error failed failure timeout timed_out exception cancelled canceled")
 
 
 def _error_text(value: Recorded) -> str | None:
     """The words of a payload that tells of an error: its text begins like one, or its fields say so."""
     if isinstance(value, str):
-        return value if _ERROR_TEXT.search(value) else None
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-        return _error_text(value[0].get("text"))
+        told = _ERROR_OPENS.search(value) or (len(value) < _SHORT and _TIMED_OUT.search(value))
+        return value if told else None
+    if isinstance(value, list):
+        first = value[0] if value else None
+        return _error_text(first.get("text")) if isinstance(first, dict) and first.get("type") == "text" else None
     if not isinstance(value, dict):
         return None
-    status = value.get("status")
-    said = value.get("error") or value.get("message") or value.get("detail") or status
-    told = (
+    status, code = value.get("status"), value.get("statusCode", value.get("status_code"))
+    error_told = (
         bool(value.get("error"))
         or (isinstance(status, str) and status.lower() in _FAILED_WORDS)
+        or any(isinstance(number, int) and 400 <= number < 600 for number in (status, code))
         or any(value.get(key) is True for key in ("isError", "is_error"))
         or any(value.get(key) is False for key in ("ok", "success"))
     )
-    return (said if isinstance(said, str) else "error") if told else None
+    if not error_told:
+        return _error_text(value.get("result")) if isinstance(value.get("result"), dict) else None
+    said = value.get("error") or value.get("message") or value.get("detail") or status
+    return said if isinstance(said, str) else "error"
+
+
+def _recorded(value: Recorded) -> Recorded:
+    """What was recorded of a result; a placeholder stands for nothing."""
+    return ABSENT if isinstance(value, str) and _REDACTED.search(value) else value
 
 
 def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Executed, str, str | None]:
@@ -125,11 +169,13 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
     The reasons: ``refused``, ``result``, ``validation``, ``error``, ``error_text``, ``no_result``, ``not_recorded``.
     A tool span alone proves nothing: calls that pause for approval or are denied leave one too.
     """
-    answer = call.response if isinstance(call.response, str) else ""
+    response = _recorded(call.response)
+    answer = response if isinstance(response, str) else ""
     own = [(item, run) for item, run in call.runs if run.mcp_side is None] or call.runs
     last = own[-1] if own else None
     failed = [item for item, _ in call.runs if item.failed]
-    results = [run.result for item, run in call.runs if not item.failed and not isinstance(run.result, Absent)]
+    told_by_spans = [_recorded(run.result) for item, run in call.runs if not item.failed]
+    results = [result for result in told_by_spans if not isinstance(result, Absent)]
     if refusals:
         return "no", "refused", refusals[-1].reason
     if not results and _REFUSED.search(answer):
@@ -139,14 +185,14 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         error_type = item.span.attributes.get(semconv.ERROR_TYPE)
         kind = error_type if isinstance(error_type, str) else ""
         said = item.span.status_message or kind or "error"
-        if _VALIDATION.search(f"{kind} {said}"):
+        if item.span.attributes.get(_FAILURE_STAGE) == "validation" or _NEVER_BEGAN.search(f"{kind} {said}"):
             return "no", "validation", said
         return "unknown", "error", said
     if results:
         told = _error_text(results[-1])
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
-    if not isinstance(call.response, Absent):
-        told = _error_text(call.response) or ((answer or "error") if call.response_is_error else None)
+    if not isinstance(response, Absent):
+        told = _error_text(response) or ((answer or "error") if call.response_is_error else None)
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     return "unknown", "not_recorded" if isinstance(call.arguments, Absent) else "no_result", None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from spanproof_collector.dialects import session_of
+from spanproof_collector.dialects import session_of, word
 from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.model.trials import JoinedBy
 from spanproof_instrumentation import semconv
@@ -40,7 +40,7 @@ class TraceInfo:
     sessions: tuple[str, ...]
     labels: tuple[str, ...]
     names: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """What its spans name, by the fields of a Filter: tasks, suites, variants, agents, models, tools."""
+    """What its spans are labeled with, by the fields of a Filter: tasks, suites, variants."""
 
     @property
     def key(self) -> TraceKey:
@@ -144,9 +144,8 @@ def _nearest(spans: Mapping[str, Span], span: Span, attribute: "dict[str, str]")
     return ""
 
 
-def _label_of(span: Span) -> str:
-    value = span.attributes.get(semconv.TRIAL_ID)
-    return value if isinstance(value, str) else ""
+def _label_of(item: Span | LogRecord) -> str:
+    return word(item.attributes, semconv.TRIAL_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +194,7 @@ def split(
         if own:
             places, rest = _places(own, unit)
         else:
-            session = next((s for r in logs.get(trace.key, ()) if (s := session_of(r.attributes))), "")
-            by_session = bool(session) and unit == "session"
-            key = TrialKey(trace.project, "session", session) if by_session else TrialKey(*trace_key(trace))
-            places, rest = {}, _Place(key, session)
+            places, rest = {}, _place_of_logs(trace, logs.get(trace.key, ()), unit)
         of_trace[trace.key] = rest.key
         for span in own:
             parts.append((places[span.span_id].key, places[span.span_id].session, span.start, span))
@@ -216,6 +212,17 @@ def split(
     for part in parts:
         grouped[unions.find(part[0])].append(part)
     return [_records(members, joined) for members in grouped.values()]
+
+
+def _place_of_logs(trace: TraceInfo, records: Sequence[LogRecord], unit: Unit) -> _Place:
+    """Where a trace belongs of which only log records came."""
+    session = next((found for record in records if (found := session_of(record.attributes))), "")
+    label = next((found for record in records if (found := _label_of(record))), "")
+    if label:
+        return _Place(TrialKey(trace.project, "label", label), session)
+    if session and unit == "session":
+        return _Place(TrialKey(trace.project, "session", session), session)
+    return _Place(TrialKey(*trace_key(trace)), session)
 
 
 def trace_key(trace: TraceInfo) -> tuple[str, Literal["trace"], str]:

@@ -7,7 +7,8 @@ from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.trials.grouping import TraceInfo
 
-_NAMED = ("tasks", "suites", "variants", "agents", "models", "tools")
+_NAMED = ("tasks", "suites", "variants")
+"""Labels stand on spans. Tools, models and agents may be told by messages and log records alone: only a trial knows."""
 
 
 def may_match(traces: Sequence[TraceInfo], wanted: Filter) -> bool:
@@ -26,7 +27,7 @@ def may_match(traces: Sequence[TraceInfo], wanted: Filter) -> bool:
         return False
     for field in _NAMED:
         values = frozenset(getattr(wanted, field))
-        if values and not any(values & trace.names.get(field, frozenset()) for trace in traces):
+        if values and not any(not trace.names or values & trace.names.get(field, frozenset()) for trace in traces):
             return False
     return True
 

@@ -80,7 +80,7 @@ def test_a_part_of_an_unknown_type_is_kept() -> None:
             parts=(
                 OtherPart(type="blob", content="AAAA"),
                 Text(content="plain words"),
-                OtherPart(type="unknown", content=7),
+                OtherPart(type="unread", content=7),
             ),
         ),
     )
@@ -267,3 +267,92 @@ def test_the_projection_names_what_the_reading_says() -> None:
 
 def test_dialect_names_are_unique() -> None:
     assert len({dialect.name for dialect in DIALECTS}) == len(DIALECTS)
+
+
+CALL = CallPart(name="pay", call_id="c1", arguments={"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "pay", "arguments": '{"n": 1}'}}],
+            },
+            Message(role="assistant", parts=(CALL,)),
+        ),
+        (
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "pay", "input": {"n": 1}}]},
+            Message(role="assistant", parts=(CALL,)),
+        ),
+        (
+            {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+            Message(role="assistant", parts=(Text(content="Done."),)),
+        ),
+        (
+            {"role": "assistant", "parts": [{"type": "text", "text": "Done."}]},
+            Message(role="assistant", parts=(Text(content="Done."),)),
+        ),
+        (
+            {"role": "tool", "tool_call_id": "c1", "content": '{"ok": true}'},
+            Message(role="tool", parts=(ResponsePart(call_id="c1", response={"ok": True}),)),
+        ),
+        (
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "no", "is_error": True}],
+            },
+            Message(role="user", parts=(ResponsePart(call_id="c1", response="no", is_error=True),)),
+        ),
+        (
+            json.dumps({"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}),
+            Message(role="assistant", parts=(Text(content="Done."),)),
+        ),
+    ],
+)
+def test_providers_own_shapes_are_read(written: Value, expected: Message) -> None:
+    call = _call({"gen_ai.output.messages": json.dumps([written])})
+    assert (call.output, call.truncated_values) == ((expected,), 0)
+
+
+def test_a_message_that_nobody_can_read_is_counted() -> None:
+    call = _call({"gen_ai.output.messages": json.dumps([{"role": "assistant", "candidates": [1]}, 7])})
+    assert call.truncated_values == 2
+
+
+def test_json_in_json_is_opened() -> None:
+    assert _call({"gen_ai.input.messages": json.dumps(json.dumps(MESSAGES))}).input == READ
+
+
+@pytest.mark.parametrize("odd", ['"NaN": NaN', '"half": "\\ud83d"', '"big": 123456789012345678901234567890'])
+def test_what_python_writes_and_json_does_not_know_loses_nothing_else(odd: str) -> None:
+    call = '{"type":"tool_call","id":"c1","name":"pay","arguments":{' + odd + "}}"
+    text = '[{"role":"assistant","parts":[' + call + "]}]"
+    output = _call({"gen_ai.output.messages": text}).output
+    assert output is not None
+    (part,) = output[0].parts
+    assert isinstance(part, CallPart)
+    assert part.name == "pay"
+
+
+def test_json_that_is_nested_without_end_is_not_opened() -> None:
+    deep = "[" * 5000 + "]" * 5000
+    reading = _read({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": deep})
+    assert isinstance(reading, ToolRun)
+    assert (reading.arguments, reading.truncated_values) == (deep, 1)
+
+
+@pytest.mark.parametrize("odd", [-1, 1e300, "99999999999999999999999", "\u00b2", "9" * 5000, float("nan"), True, "-5"])
+def test_a_number_that_is_no_count_is_not_recorded(odd: Value) -> None:
+    assert _call({"gen_ai.usage.input_tokens": odd}).usage.input_tokens is None
+
+
+def test_an_attempt_that_no_column_holds_is_not_recorded() -> None:
+    assert project({"spanproof.trial.attempt": 2**40}, scope_name="").attempt is None
+    assert project({"spanproof.trial.attempt": "2"}, scope_name="").attempt == 2
+
+
+def test_an_id_that_was_sent_as_a_number_is_an_id() -> None:
+    assert project({"gen_ai.conversation.id": 12, "spanproof.task.id": 7}, scope_name="")[6:9] == ("12", "", "7")

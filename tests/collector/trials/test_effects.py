@@ -34,13 +34,32 @@ def _one(store: Store, attributes: dict[str, object], *, error: str | None = Non
         ("files.delete", "destructive"),
         ("drop-table", "destructive"),
         ("transfer_to_billing_agent", "handoff"),
+        ("transfer_to_human_agents", "handoff"),
+        ("transfer_to_savings", "write"),
+        ("escalate_privileges", "unclassified"),
         ("transfer_funds", "write"),
+        ("set_order_status", "write"),
+        ("share_list", "write"),
+        ("get_or_create_customer", "write"),
+        ("find_and_replace", "write"),
+        ("search_and_delete", "destructive"),
+        ("check_and_charge", "write"),
+        ("list_open_orders", "read"),
+        ("get_transfer_history", "read"),
+        ("execute_sql_query", "unclassified"),
+        ("run_query", "unclassified"),
         ("bash", "unclassified"),
         ("", "unclassified"),
     ],
 )
 def test_a_name_suggests_a_class_or_none(name: str, expected: EffectClass) -> None:
     assert infer_class(name) == expected
+
+
+def test_a_transfer_that_hands_over_nothing_but_a_reason_is_a_handoff() -> None:
+    assert infer_class("transfer_to_billing", {}) == "handoff"
+    assert infer_class("transfer_to_billing", {"reason": "wants a refund"}) == "handoff"
+    assert infer_class("transfer_to_savings", {"amount": 5}) == "write"
 
 
 def test_a_declared_class_outranks_hints_and_names(store: Store) -> None:
@@ -73,7 +92,11 @@ def test_a_tool_that_says_it_worked_is_reported_and_not_verified(store: Store) -
         ("TimeoutError", "timed out", "unknown", "unknown"),
         ("_OTHER", "details are redacted", "unknown", "unknown"),
         ("tool_error", "", "unknown", "unknown"),
-        ("ValidationError", "1 validation error for Pay", "no", "none"),
+        ("ValidationError", "1 validation error for RefundResponse", "unknown", "unknown"),
+        ("OperationalError", "connection lost during COMMIT, schema public", "unknown", "unknown"),
+        ("ToolError", "Invalid arguments for tool pay: amount is required", "no", "none"),
+        ("-32602", "Invalid params", "no", "none"),
+        ("ToolNotFound", "unknown tool: pay", "no", "none"),
     ],
 )
 def test_a_failed_write_is_unknown_unless_it_never_began(
@@ -314,6 +337,16 @@ def test_a_receipt_without_a_state_is_no_receipt(store: Store) -> None:
         {"status": "timeout"},
         {"ok": False},
         [{"type": "text", "text": "TimeoutError: no answer"}],
+        [{"type": "text", "text": "Error: timed out"}, {"type": "text", "text": "try again"}],
+        {"status": "timed_out"},
+        {"statusCode": 503},
+        {"result": {"error": "timeout"}},
+        "The refund request timed out",
+        "HTTP 504 Gateway Timeout",
+        "500 Internal Server Error",
+        "Connection reset by peer",
+        "Tool call cancelled by user",
+        "Permission denied",
     ],
 )
 def test_a_result_that_tells_of_an_error_leaves_the_effect_unknown(store: Store, result: object) -> None:
@@ -321,7 +354,30 @@ def test_a_result_that_tells_of_an_error_leaves_the_effect_unknown(store: Store,
     assert (call.executed, call.effect.state, call.effect.reason) == ("unknown", "unknown", "error_text")
 
 
-@pytest.mark.parametrize("result", ["No errors found", {"status": "succeeded", "error": None}, {"errors": []}, "", []])
+@pytest.mark.parametrize("answer", ["User declined the offer; refund of $20 issued", "Denied boarding: refund issued"])
+def test_an_answer_that_begins_like_a_refusal_and_goes_on_is_a_result(store: Store, answer: str) -> None:
+    ask = asked("pay", A, "c1")
+    trial = trial_of(store, traces(span("chat", chat([said("user", "x"), ask, told(answer, "c1")], []))))
+    assert (trial.tool_calls[0].executed, trial.tool_calls[0].effect.state) == ("yes", "reported")
+
+
+@pytest.mark.parametrize("placeholder", ["[REDACTED]", "<redacted>", "***"])
+def test_a_placeholder_is_no_result(store: Store, placeholder: str) -> None:
+    call = _one(store, tool("pay", A, placeholder)).tool_calls[0]
+    assert (call.executed, call.effect.state) == ("unknown", "unknown")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "No errors found",
+        "Order 500 shipped to 12 Main Street",
+        {"status": "succeeded", "error": None},
+        {"errors": []},
+        "",
+        [],
+    ],
+)
 def test_a_result_that_only_mentions_errors_is_a_result(store: Store, result: object) -> None:
     call = _one(store, tool("pay", A, result)).tool_calls[0]
     assert (call.executed, call.effect.state) == ("yes", "reported")

@@ -174,6 +174,16 @@ def test_a_filter_chooses_trials_and_never_cuts_one(store: Store) -> None:
     assert ids(Filter(projects=("default",), tools=("pay",), agents=("other",))) == []
 
 
+def test_a_filter_finds_calls_and_models_that_only_messages_and_logs_tell_of(store: Store) -> None:
+    from tests.factories import log_record, logs
+
+    call = chat([said("user", "x")], [asked("pay", {"n": 1}, "c1")])
+    put(store, traces(span("chat", call, trace="a")))
+    put(store, logs(log_record("gen_ai.client.inference.operation.details", call, trace="b", of="lost")))
+    assert len(list(read_trials(store, Filter(tools=("pay",))))) == 2
+    assert len(list(read_trials(store, Filter(models=("test-model",))))) == 2
+
+
 def test_a_log_record_follows_its_span_into_the_trial(store: Store) -> None:
     from tests.factories import log_record, logs
 

@@ -2,9 +2,11 @@
 
 from decimal import Decimal
 
+import pytest
+
 from spanproof_collector.store import Store
-from tests.factories import T0, agent, asked, chat, event, said, span, tool, traces
-from tests.storing import trial_of
+from tests.factories import T0, agent, asked, chat, event, log_record, logs, said, span, told, tool, traces
+from tests.storing import trial_of, trials_of
 
 OK = chat([said("user", "x")], [said("assistant", "Done.")])
 
@@ -224,3 +226,111 @@ def test_the_agent_of_a_trial_is_the_agent_and_not_the_workflow_around_it(store:
     workflow = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "nightly"}
     trial = trial_of(store, traces(span("w", workflow, seconds=9), span("run", agent("refunder"), parent="w", at=1)))
     assert trial.agent_name == "refunder"
+
+
+def test_where_content_is_off_and_tools_may_have_been_asked_for_the_calls_are_not_whole(store: Store) -> None:
+    silent = chat(None, None) | {"gen_ai.response.finish_reasons": ["tool_calls"]}
+    trial = trial_of(store, traces(span("chat", silent)))
+    assert (trial.completeness.calls_whole, trial.status) == (False, "incomplete")
+
+
+def test_calls_are_whole_where_every_inference_ended_without_a_tool_or_tools_have_spans(store: Store) -> None:
+    plain = chat(None, None) | {"gen_ai.response.finish_reasons": ["stop"]}
+    found = trials_of(
+        store,
+        traces(span("chat", plain, trace="a")),
+        traces(span("chat", chat(None, None), trace="b", key="m"), span("pay", tool("pay"), trace="b", parent="m")),
+    )
+    assert [trial.completeness.calls_whole for trial in found] == [True, True]
+
+
+def test_a_run_of_which_nothing_but_its_root_is_seen_has_no_whole_calls(store: Store) -> None:
+    assert not trial_of(store, traces(span("run", agent()))).completeness.calls_whole
+
+
+def test_an_inference_without_tokens_is_counted(store: Store) -> None:
+    used = {"gen_ai.usage.input_tokens": 100}
+    trial = trial_of(
+        store,
+        traces(
+            span("chat", OK | used, key="m1"), span("chat", OK, key="m2", at=2), span("chat", OK, key="m3", error="x")
+        ),
+    )
+    assert (trial.usage.input_tokens, trial.completeness.unmetered_calls) == (100, 1)
+
+
+def test_a_background_inference_that_fails_is_no_failed_run(store: Store) -> None:
+    answer = {"gen_ai.output.messages": '[{"role":"assistant","parts":[{"type":"text","content":"Refunded."}]}]'}
+    trial = trial_of(
+        store,
+        traces(
+            span("run", agent(**answer), seconds=60),
+            span("title", chat(None, None), parent="run", at=5, error="rate limit"),
+        ),
+    )
+    assert (trial.status, trial.final_answer) == ("complete", "Refunded.")
+
+
+def test_a_run_that_never_ended_is_incomplete(store: Store) -> None:
+    open_ended = span("run", agent())
+    open_ended.end_time_unix_nano = 0
+    assert trial_of(store, traces(open_ended)).status == "incomplete"
+
+
+def test_an_answer_that_was_cut_at_its_length_is_incomplete(store: Store) -> None:
+    cut = OK | {"gen_ai.response.finish_reasons": ["length"]}
+    trial = trial_of(store, traces(span("chat", cut)))
+    assert (trial.status, trial.status_reason) == ("incomplete", "length")
+
+
+def test_a_trial_of_log_records_alone_is_read_and_lacks_its_root(store: Store) -> None:
+    labeled = OK | {"spanproof.trial.id": "t-1", "gen_ai.usage.input_tokens": 7}
+    trial = trial_of(store, logs(log_record("gen_ai.client.inference.operation.details", labeled, of="lost")))
+    assert (trial.trial_id, trial.status, trial.completeness.root_missing) == ("t-1", "incomplete", True)
+    assert (trial.final_answer, trial.usage.input_tokens) == ("Done.", 7)
+
+
+def test_inferences_that_name_the_agents_span_are_inferences_of_their_own(store: Store) -> None:
+    ask = asked("pay", {"n": 1}, "c1")
+    used = {"gen_ai.usage.input_tokens": 10}
+    first = chat([said("user", "x")], [ask]) | used
+    second = chat([said("user", "x"), ask, told("Error: timed out", "c1")], [said("assistant", "Done.")]) | used
+    trial = trial_of(
+        store,
+        traces(span("run", agent("clerk"), seconds=9)),
+        logs(
+            log_record("gen_ai.client.inference.operation.details", first, of="run", at=1),
+            log_record("gen_ai.client.inference.operation.details", second, of="run", at=4),
+        ),
+    )
+    assert (trial.agent_name, trial.usage.input_tokens, trial.final_answer) == ("clerk", 20, "Done.")
+    assert [(call.name, call.effect.reason) for call in trial.tool_calls] == [("pay", "error_text")]
+    assert [step.kind for step in trial.steps] == ["agent_call", "model_call", "model_call"]
+
+
+@pytest.mark.parametrize("cost", ["1e9999999", "1e999999", "-1", "NaN", "free"])
+def test_a_cost_that_is_no_amount_is_no_bill(store: Store, cost: str) -> None:
+    assert trial_of(store, traces(span("chat", OK | {"spanproof.cost.usd": cost}))).cost.usd is None
+
+
+def test_numbers_that_are_not_finite_are_no_evidence(store: Store) -> None:
+    odd = [
+        event("spanproof.progress", {"spanproof.progress.key": "k", "spanproof.progress.delta": float("nan")}),
+        event(
+            "spanproof.quality",
+            {
+                "spanproof.quality.score": float("inf"),
+                "spanproof.quality.grader": "g",
+                "spanproof.quality.revision": "1",
+            },
+        ),
+    ]
+    trial = trial_of(store, traces(span("run", agent(), events=odd)))
+    assert (trial.progress, trial.quality) == ((), ())
+
+
+def test_a_wait_whose_claim_came_later_is_over(store: Store) -> None:
+    wait = event("spanproof.wait", {"spanproof.wait.owner": "ann", "spanproof.wait.decision": "approve"}, at=3)
+    claim = event("spanproof.claim", {"spanproof.claim.state": "success"}, at=5)
+    trial = trial_of(store, traces(span("run", agent(), seconds=6, events=[wait, claim])))
+    assert (trial.status, trial.claim.state) == ("complete", "success")
