@@ -8,6 +8,8 @@ This rests on three private names of ``opentelemetry.trace``: ``_set_tracer_prov
 ``_TRACER_PROVIDER``; tests hold both orders. Where they are missing, ours is set at once.
 """
 
+import os
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
@@ -40,6 +42,10 @@ class GlobalProvider:
         self._own: SdkProvider | None = None
         self._replaced = False
         self._set_original: _Set | None = None
+        self._failed = False
+        self._setting = threading.RLock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
 
     def install(self, *, at_once: bool) -> None:
         """Keep the provider that is set; without one wait for one, or set ours at once."""
@@ -59,11 +65,19 @@ class GlobalProvider:
             trace._PROXY_TRACER_PROVIDER = _Waiting(self)
 
     def ensure(self) -> None:
-        """Set our provider where none is set yet; runs when a span starts."""
-        if trace._TRACER_PROVIDER is None and self._set_original is not None:
-            own = self._provided()
-            self._own = own
-            self._set_original(own, False)
+        """Set our provider where none is set yet; runs when a span starts, in any thread."""
+        if trace._TRACER_PROVIDER is not None or self._set_original is None:
+            return
+        with self._setting:
+            if trace._TRACER_PROVIDER is None and not self._failed:
+                self._failed = True  # once is enough to fail, and to be told
+                own = self._provided()
+                self._failed = False
+                self._own = own
+                self._set_original(own, False)
+
+    def _renew(self) -> None:
+        self._setting = threading.RLock()
 
     def _set(self, provider: TracerProvider, log: bool) -> None:
         """Set a provider for the agent, in place of ``opentelemetry.trace._set_tracer_provider``."""

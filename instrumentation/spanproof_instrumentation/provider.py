@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from opentelemetry import context
 
 from spanproof_instrumentation import content, semconv
-from spanproof_instrumentation.barrier import attempt, forgiving
+from spanproof_instrumentation.barrier import attempt, attempt_as, forgiving
 from spanproof_instrumentation.labels import extract_environment, labels_of
 from spanproof_instrumentation.settings import (
     Protocol,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from spanproof_instrumentation.redaction import Rules
 
 FLUSH_SECONDS: Final = 5.0
+_NOTHING: Final = "nothing is recorded"
 
 _export: "_Export | None" = None
 _resource: dict[str, str] = {}
@@ -86,7 +87,7 @@ def configure(
     if capture_content is not None:
         attempt(None, content.capture, capture_content)
     if _export is None and not disabled():
-        attempt(None, lambda: _start(asked(), at_once=True, instrument=instrument))
+        attempt_as(_NOTHING, None, lambda: _start(asked(), at_once=True, instrument=instrument))
 
 
 @forgiving()
@@ -104,7 +105,7 @@ def configure_from_environment() -> "Ending | None":
     if capture is not None:
         attempt(None, content.capture, capture)
     if _export is None and not disabled():
-        attempt(None, lambda: _start(settings_of(), at_once=False, instrument=True))
+        attempt_as(_NOTHING, None, lambda: _start(settings_of(), at_once=False, instrument=True))
     return _export.ending if _export is not None else None
 
 

@@ -119,6 +119,38 @@ def test_a_provider_that_records_nothing_is_respected_and_told(http_sink: Sink) 
     assert not http_sink.arrived.is_set()
 
 
+def test_threads_that_start_the_first_spans_at_once_get_one_provider(http_sink: Sink) -> None:
+    program = """
+    import sys, threading
+    sys.setswitchinterval(1e-6)
+    from opentelemetry import trace
+    tracer = trace.get_tracer("library")
+    ready = threading.Barrier(8)
+    def work(number):
+        ready.wait()
+        tracer.start_span(f"s{number}").end()
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    """
+    done = run_agent(dedent(program), http_sink.address)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert http_sink.names() == [f"s{number}" for number in range(8)]
+
+
+def test_a_setting_that_cannot_be_used_is_told_once_and_the_agent_runs(http_sink: Sink) -> None:
+    program = """
+    from opentelemetry import trace
+    for _ in range(3):
+        trace.get_tracer("library").start_span("one").end()
+    print("ran")
+    """
+    broken = "import opentelemetry.sdk.trace as sdk\nsdk.TracerProvider = None\n"
+    done = run_agent(broken + dedent(program), http_sink.address)
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert done.stderr.count("was not recorded: TypeError") == 1
+
+
 def test_a_provider_named_by_the_environment_is_kept(http_sink: Sink) -> None:
     program = """
     from opentelemetry import trace
