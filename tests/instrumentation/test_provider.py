@@ -117,7 +117,7 @@ def test_with_the_collector_down_the_process_ends_in_bounded_time_with_its_own_e
     done = run(program("endpoint='http://127.0.0.1:9', exit_seconds=0.5") + "raise SystemExit(7)")
     assert done.returncode == 7
     assert done.stderr == "spanproof: 1 span was lost: 1 because the collector was silent for 0.5s at the end\n"
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 8  # OpenTelemetry's own exporter takes ten
 
 
 def test_flush_says_whether_everything_left(http_sink: Sink) -> None:
