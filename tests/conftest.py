@@ -1,25 +1,90 @@
 """Fixtures for every part.
 
-An embedded engine has one path a process, and opens another once the first is closed: it takes a tenth of a second, so
-each test has a fresh store in a folder of its own, and one store at a time.
+The tests of one process share an embedded engine, and each finds its tables empty. An engine has one path a process and
+opens another once the first is closed, but each time it does, chDB leaves behind five threads of its pool with three
+descriptors each (schedstat, stat and io under /proc): after seventy stores ``select`` failed on descriptors past 1,023.
+A test that opens a store of its own closes the shared one; the next that needs it opens a new one.
 """
 
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from spanproof_collector.server.clickhouse import ClickHouseEndpoint
 from spanproof_collector.store import Store, open_store
+from spanproof_collector.store.engine import DATABASE, Engine
+
+TABLES = ["content", "dead_letters", "log_records", "log_steps", "results", "schema_version", "spans", "steps"]
+
+
+class SharedStore:
+    """The store that tests borrow one after the other."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._store: Store | None = None
+        self._lent = False
+
+    @contextmanager
+    def lent(self) -> Iterator[Store]:
+        """Lend the store, its tables empty."""
+        if self._store is not None and Engine._open is not self._store.engine:
+            self._store = None  # the borrower before closed it, or killed its engine
+        if self._store is None:
+            self._store = open_store(f"chdb://{self._folders.mktemp('shared')}/store")
+        self._lent = True
+        try:
+            yield self._store
+        finally:
+            self._lent = False
+            self._empty(self._store)
+
+    def make_way(self) -> None:
+        """Close the store unless a test has it."""
+        if self._store is not None and not self._lent:
+            self._store.close()
+            self._store = None
+
+    def _empty(self, store: Store) -> None:
+        """Empty the tables; of a store whose tables are no longer those of a new one, let go."""
+        if Engine._open is not store.engine or store.engine is None:
+            return
+        handle = store.engine.handle()
+        try:
+            tables = handle.query(f"SELECT name FROM system.tables WHERE database = '{DATABASE}' ORDER BY name", "TSV")
+            if tables.bytes().decode().split() == TABLES:
+                handle.query(f"TRUNCATE ALL TABLES FROM {DATABASE} NOT LIKE 'schema_version'")
+                return
+        finally:
+            handle.close()
+        self.make_way()
+
+
+@pytest.fixture(scope="session")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStore]:
+    """Return the one store of the session, which makes way for any other that a test opens in this process."""
+    shared = SharedStore(tmp_path_factory)
+    open_engine = Engine.__init__
+
+    def open_alone(engine: Engine, folder: Path) -> None:
+        shared.make_way()
+        open_engine(engine, folder)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", open_alone)
+        yield shared
+        shared.make_way()
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Return a fresh embedded store of this process, closed afterwards."""
-    with open_store(f"chdb://{tmp_path}/store") as opened:
-        yield opened
+def store(shared_store: SharedStore) -> Iterator[Store]:
+    """Return an embedded store of this process with nothing in it."""
+    with shared_store.lent() as lent:
+        yield lent
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import islice
 
 from spanproof_collector.otlp import Batch, Rejected, Sent
 from spanproof_collector.otlp.batch import Columns
 from spanproof_collector.otlp.content import Key
-from spanproof_collector.store import Store
+from spanproof_collector.store import Store, insert_derived
 
 BLOCK_ROWS = 4096
 """Rows of one insert. Smaller ones waste two to three times the CPU (decision on group commit)."""
@@ -17,7 +18,8 @@ BLOCK_ROWS = 4096
 def write(store: Store, batch: Batch, token: str, sent: Sent) -> None:
     """Store the batch; durable on return. Written again with the same token it is stored once.
 
-    Content goes first, then the spans and records that refer to it, then what can be derived from them.
+    Content goes first, then the spans and records that refer to it, then what can be derived from them: a derived row
+    that does not fit never fails a batch whose spans are durable.
 
     Args:
         store: the open store.
@@ -30,22 +32,23 @@ def write(store: Store, batch: Batch, token: str, sent: Sent) -> None:
         StoreError: the rows do not fit the tables.
     """
     _write_content(store, batch, sent)
-    _write_blocks(store, "spans", batch.spans, token)
-    _write_blocks(store, "log_records", batch.log_records, token)
-    _write_blocks(store, "steps", batch.steps, token)
-    _write_blocks(store, "log_steps", batch.log_steps, token)
+    derived = partial(insert_derived, store)
+    _write_blocks(store.insert, "spans", batch.spans, token)
+    _write_blocks(store.insert, "log_records", batch.log_records, token)
+    _write_blocks(derived, "steps", batch.steps, token)
+    _write_blocks(derived, "log_steps", batch.log_steps, token)
     if batch.rejected:
         _write_dead_letters(store, batch.rejected, token)
 
 
-def _write_blocks(store: Store, table: str, columns: Columns, token: str) -> None:
+def _write_blocks(insert: Callable[[str, Columns, str], None], table: str, columns: Columns, token: str) -> None:
     count = len(next(iter(columns.values()), ()))
     if count <= BLOCK_ROWS:
-        store.insert(table, columns, token)
+        insert(table, columns, token)
         return
     for first in range(0, count, BLOCK_ROWS):
         block = {name: column[first : first + BLOCK_ROWS] for name, column in columns.items()}
-        store.insert(table, block, f"{token}-{first}")
+        insert(table, block, f"{token}-{first}")
 
 
 def _write_content(store: Store, batch: Batch, sent: Sent) -> None:

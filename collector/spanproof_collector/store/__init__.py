@@ -1,9 +1,20 @@
 """The store: spans, logs and results in ClickHouse, embedded or on a server, through one class."""
 
+from spanproof_collector.store.deriving import insert_derived
 from spanproof_collector.store.holding import Serving, advertise, withdraw
 from spanproof_collector.store.opening import open_store
 from spanproof_collector.store.queries import Query
 from spanproof_collector.store.records import Records
 from spanproof_collector.store.store import DeadLetter, Store
 
-__all__ = ["DeadLetter", "Query", "Records", "Serving", "Store", "advertise", "open_store", "withdraw"]
+__all__ = [
+    "DeadLetter",
+    "Query",
+    "Records",
+    "Serving",
+    "Store",
+    "advertise",
+    "insert_derived",
+    "open_store",
+    "withdraw",
+]

@@ -8,6 +8,7 @@ import pytest
 from spanproof_collector.errors import DecodeError, StoreError, StoreUnreachableError
 from spanproof_collector.pipeline import Accepted, BusyError, Pipeline
 from spanproof_collector.store import Store
+from spanproof_collector.trials import read_trials
 from tests.factories import chat, log_record, logs, said, span, trace_id, traces
 
 Insert = Mapping[str, Sequence[object]]
@@ -172,6 +173,34 @@ async def test_a_request_that_does_not_fit_harms_no_other_of_its_block(
         )
     assert [isinstance(outcome, StoreError) for outcome in outcomes] == [False, False, True, False]
     assert stored(store) == ["a", "b", "c"]
+
+
+async def test_a_step_that_does_not_fit_fails_no_request_and_hides_no_span(store: Store) -> None:
+    odd = span("odd", chat([said("user", "hi")], []) | {"gen_ai.usage.input_tokens": -1}, trace="b")
+    async with running(store) as pipeline:
+        accepted = await asyncio.gather(
+            pipeline.accept("traces", traces(span("a", trace="a"), odd).SerializeToString()),
+            pipeline.accept("traces", body("c", trace="c")),
+        )
+    assert list(accepted) == [Accepted()] * 2
+    assert sorted(step.name for trial in read_trials(store) for step in trial.steps) == ["a", "c", "odd"]
+
+
+async def test_steps_that_the_store_refuses_fail_no_request_whose_spans_are_durable(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    insert = store.insert
+
+    def refusing(table: str, columns: Insert, token: str) -> None:
+        if table == "steps" and "poison" in columns["name"]:
+            raise StoreError("it does not fit")
+        insert(table, columns, token)
+
+    monkeypatch.setattr(store, "insert", refusing)
+    async with running(store) as pipeline:
+        assert await pipeline.accept("traces", body("a", "poison", "c")) == Accepted()
+    assert stored(store) == ["a", "c", "poison"]
+    assert "left out" in caplog.text
 
 
 async def test_stopping_commits_what_was_taken_and_takes_nothing_more(store: Store) -> None:
