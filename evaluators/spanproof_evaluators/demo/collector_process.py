@@ -1,7 +1,7 @@
 """A collector in a process of its own: ``spanproof serve`` on an embedded store, on ports that the system picks."""
 
 import json
-import select
+import selectors
 import subprocess
 import sys
 import time
@@ -73,9 +73,10 @@ class CollectorProcess:
 
     def _wait_until_ready(self, process: "subprocess.Popen[str]") -> str:
         assert process.stdout is not None  # it is a pipe
-        readable, _, _ = select.select([process.stdout], [], [], _LONGEST_START)
-        if not readable:
-            raise CollectorProcessError(f"was not ready within {_LONGEST_START:.0f} s", self._log)
+        with selectors.DefaultSelector() as selector:  # select() itself knows no descriptor above 1023
+            selector.register(process.stdout, selectors.EVENT_READ)
+            if not selector.select(_LONGEST_START):
+                raise CollectorProcessError(f"was not ready within {_LONGEST_START:.0f} s", self._log)
         line = process.stdout.readline()
         if not line:
             raise CollectorProcessError(f"ended with {process.wait(_LONGEST_STOP)} before it was ready", self._log)

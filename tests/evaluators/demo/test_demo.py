@@ -1,6 +1,8 @@
+import contextlib
 import io
 import json
 import re
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -85,6 +87,22 @@ def test_a_collector_that_does_not_come_up_is_an_error_with_its_words(tmp_path: 
     in_the_way.write_text("", encoding="utf-8")
     with pytest.raises(CollectorProcessError, match=r"(?s)ended with 2 before it was ready.*cannot be used"):
         CollectorProcess(in_the_way, log=tmp_path / "log").__enter__()
+
+
+def test_a_process_with_many_open_files_still_hears_its_collector(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = 1200 if hard == resource.RLIM_INFINITY else min(1200, hard)
+    if enough < 1200:
+        pytest.skip("this machine lets no process hold 1200 files")
+    in_the_way = tmp_path / "store"
+    in_the_way.write_text("", encoding="utf-8")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, enough), hard))
+    with contextlib.ExitStack() as held:
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        while held.enter_context(in_the_way.open("rb")).fileno() < 1050:  # select() knows those below 1024
+            pass
+        with pytest.raises(CollectorProcessError, match="ended with 2 before it was ready"):
+            CollectorProcess(in_the_way, log=tmp_path / "log").__enter__()
 
 
 def test_the_readme_shows_what_the_demo_prints(requests: list[ExportTraceServiceRequest], reported: Reported) -> None:
