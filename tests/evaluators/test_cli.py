@@ -73,6 +73,8 @@ def test_a_trial_in_json_has_every_promised_key(place: Path, capsys: pytest.Capt
     calls: list[dict[str, dict[str, object]]] = one["tool_calls"]  # type: ignore[assignment]  # a list in JSON
     assert [call["arguments"] for call in calls] == [{"order": "ORD-1"}]
     assert [call["effect"]["state"] for call in calls] == ["verified"]
+    gaps: dict[str, object] = one["completeness"]  # type: ignore[assignment]  # an object in JSON
+    assert (gaps["calls_whole"], gaps["unmetered_calls"]) == (True, 0)
 
 
 def test_evaluate_and_report_have_the_promised_shape(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

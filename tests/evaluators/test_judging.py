@@ -16,6 +16,11 @@ def shop(*checks: dict[str, object], **fields: object) -> Suite:
     return suite({"id": "task-1", "checks": list(checks or (ONE_ROW,)), **fields})
 
 
+def deep_world(levels: int) -> str:
+    """Return the text of a table whose only value is nested."""
+    return '{"tables": {"refunds": [{"id": ' + "[" * levels + "]" * levels + "}]}}"
+
+
 def before() -> EndState:
     return world("before", {"refunds": []})
 
@@ -40,6 +45,8 @@ def test_the_state_before_and_the_state_after_give_the_outcome() -> None:
         (trial(end_states=[world("before", {"refunds": []})]), "end_state_not_recorded"),
         (trial(end_states=[world("after", {"refunds": []}, digest_matches=False)]), "digest_mismatch"),
         (trial(end_states=[world("after", text="{truncated")]), "end_state_unreadable"),
+        (trial(end_states=[world("after", text=deep_world(300))]), "end_state_unreadable"),
+        (trial(end_states=[world("after", text=deep_world(9000))]), "end_state_unreadable"),
         (trial(end_states=[world("after", {"orders": []})]), "table_not_recorded"),
         (trial(task_id=None, end_states=[world("after", {"refunds": []})]), "no_task"),
         (trial(task_id="other", end_states=[world("after", {"refunds": []})]), "task_not_in_suite"),

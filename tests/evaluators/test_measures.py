@@ -1,5 +1,6 @@
 """Measures: every number with its counts, and no number where there is no evidence."""
 
+import math
 import operator
 from collections.abc import Callable
 from decimal import Decimal
@@ -35,6 +36,8 @@ def rate(value: float | None, **fields: object) -> Measure:
         (0.5, {"denominator": None}),
         (0.5, {"denominator": 0}),
         (0.4, {}),
+        (math.nan, {"numerator": math.nan}),
+        (math.inf, {"numerator": math.inf}),
         (None, {}),
     ],
 )

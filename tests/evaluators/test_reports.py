@@ -137,6 +137,12 @@ def test_only_a_word_that_no_id_could_be_is_broken() -> None:
     assert max(len(line.plain) for line in broken) == 60
 
 
+def test_a_trial_says_which_calls_and_counts_may_be_missing() -> None:
+    text = " ".join(printed("trial", assessed(trial(calls_whole=False, unmetered_calls=2))).split())
+    assert "captured; calls may be missing; 2 inferences without a count of tokens" in text
+    assert "missing" not in printed("trial", assessed(trial()))
+
+
 # -- the report
 
 

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from spanproof_evaluators.errors import EvaluatorError
-from spanproof_evaluators.model.canonical import Plain
+from spanproof_evaluators.model.canonical import Plain, deeper_than
 
 Row: TypeAlias = Mapping[str, Plain]
+
+_MOST_LEVELS: Final = 200
+"""Deeper than any world nests, and no deeper than Python compares."""
 
 
 class UnreadableEndStateError(EvaluatorError):
@@ -42,8 +45,10 @@ class EndState:
         """
         try:
             found = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UnreadableEndStateError(f"the recorded end state is no JSON: {error}") from error
+        if deeper_than(found, _MOST_LEVELS):
+            raise UnreadableEndStateError(f"the recorded end state nests deeper than {_MOST_LEVELS} levels")
         if not isinstance(found, dict):
             raise UnreadableEndStateError("the recorded end state is no JSON object")
         return cls(

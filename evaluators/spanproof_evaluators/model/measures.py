@@ -1,5 +1,6 @@
 """A measure: a number with everything that is needed to doubt it. There is no field for a composite."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
@@ -59,6 +60,8 @@ class Measure:
             return
         if self.numerator is None or not self.denominator:
             raise MeasureError("a value without its numerator and denominator is not a measure")
+        if not math.isfinite(self.value):
+            raise MeasureError(f"{self.value} is no number that a measure can have")
         if abs(float(self.numerator) / self.denominator - float(self.value)) > 1e-9:
             raise MeasureError(f"{self.value} is not {self.numerator} of {self.denominator}")
 

@@ -1,17 +1,19 @@
 """The report and its trials as JSON, in the shapes of the machine-readable interface."""
 
-import json
-
 from spanproof_collector.model.trials import Progress, Quality, Receipt, Refusal, ToolCall, Wait
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.model.canonical import Plain, plain
+from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
 
 
 def line(value: Plain) -> str:
-    """Return a value as one line of JSON; ASCII, so that no terminal and no lone surrogate can spoil it."""
-    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
+    """Return a value as one line of JSON; ASCII, so that no terminal and no lone surrogate can spoil it.
+
+    Raises:
+        ValueError: it holds NaN or an infinity, which are no JSON.
+    """
+    return written(value, Layout())
 
 
 def trial_json(one: Assessment) -> dict[str, Plain]:
@@ -78,6 +80,8 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             "dropped_attributes": trial.completeness.dropped_attributes,
             "truncated_values": trial.completeness.truncated_values,
             "unclaimed_spans": trial.completeness.unclaimed_spans,
+            "calls_whole": trial.completeness.calls_whole,
+            "unmetered_calls": trial.completeness.unmetered_calls,
         },
         "receipts": [_evidence(receipt) for receipt in trial.receipts],
         "waits": [_evidence(wait) for wait in trial.waits],
@@ -102,8 +106,8 @@ def _call(call: ToolCall) -> dict[str, Plain]:
     return {
         "name": call.name,
         "call_id": call.call_id,
-        "arguments": call.arguments,
-        "result": call.result,
+        "arguments": plain(call.arguments),
+        "result": plain(call.result),
         "error": call.error,
         "executed": call.executed,
         "effect": {

@@ -1,16 +1,15 @@
 """How evidence is shown in one line: values as JSON, cut where they are long."""
 
-import json
 from collections.abc import Mapping, Sequence
 
-from spanproof_evaluators.model.canonical import Plain
+from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 
 LONGEST = 300
 
 
 def shown(value: "Plain | Mapping[str, Plain] | Sequence[str] | Sequence[Mapping[str, Plain]]") -> str:
     """Return a value as JSON in one line of bounded length."""
-    text = json.dumps(value, ensure_ascii=False, default=dict)
+    text = written(plain(value), Layout(ensure_ascii=False))
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

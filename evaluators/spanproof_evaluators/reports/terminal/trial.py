@@ -1,13 +1,11 @@
 """One trial in the terminal, whole: what it comes to first, then every step and call, then who said what of it."""
 
-import json
-
 from rich.console import Console
 from rich.text import Text
 
 from spanproof_collector.model.trials import Receipt, ToolCall, Trial
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.model.canonical import Plain
+from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.reports.proof import claimed_by, place, seen, unmatched
 from spanproof_evaluators.reports.terminal._layout import (
     COLORS,
@@ -26,6 +24,7 @@ from spanproof_evaluators.reports.wording import (
     effects,
     marks,
     outcome,
+    plural,
     solved,
 )
 
@@ -98,6 +97,8 @@ def _facts(console: Console, trial: Trial) -> None:
         *([f"{gaps.dropped_attributes} attributes dropped"] if gaps.dropped_attributes else []),
         *([f"{gaps.truncated_values} values cut short"] if gaps.truncated_values else []),
         *([f"{gaps.unclaimed_spans} spans that no dialect reads"] if gaps.unclaimed_spans else []),
+        *([] if gaps.calls_whole else ["calls may be missing"]),
+        *([f"{plural(gaps.unmetered_calls, 'inference')} without a count of tokens"] if gaps.unmetered_calls else []),
     ]
     facts: list[tuple[str, list[str]]] = [
         ("status", [status]),
@@ -165,7 +166,7 @@ def _recorded(console: Console, name: str, recorded: Plain, source: str | None) 
     if source is None:
         _field(console, name, [Text("not recorded", style="yellow")])
         return
-    told = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
+    told = recorded if isinstance(recorded, str) else written(plain(recorded), Layout(ensure_ascii=False))
     _field(console, name, [*value(told, _LONGEST), Text("" if source == "span" else "from a message", style="dim")])
 
 
