@@ -1,18 +1,23 @@
 """From export requests to verdicts, through a real store."""
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
 from spanproof_collector.model.filters import Filter
+from spanproof_collector.otlp import Origin
+from spanproof_collector.pipeline import Writer
 from spanproof_collector.store import Store
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.suites import Suite, parse_suite
-from spanproof_evaluators.runner import assess, evaluate, report
+from spanproof_evaluators.reports.machine import line, report_json
+from spanproof_evaluators.runner import assess, assess_trial, evaluate, report
 from spanproof_instrumentation import semconv
 from tests.evaluators.shop import SUITE, attempt
-from tests.factories import span, traces
+from tests.factories import event, span, traces
 from tests.storing import put
 
 
@@ -91,6 +96,55 @@ def test_a_span_that_comes_later_takes_the_verdict_back_until_it_is_given_again(
     put(store, traces(span("execute_tool look_up", late, trace="good", parent="good-agent", at=2)))
     assert [one.outcome.reason for one in assess(store, Filter(), shop)] == ["evidence_changed"]
     assert judged(store, shop)["good"].outcome.state == "verified"
+
+
+def test_the_same_spans_from_elsewhere_change_no_evidence(store: Store, shop: Suite) -> None:
+    one = attempt("good")
+    put(store, one)
+    (found,) = evaluate(store, Filter(), shop)
+    writer = Writer(store)
+    writer.add(one, one.SerializeToString(), Origin("import:otlp", "elsewhere.pb"))
+    writer.flush()
+    (again,) = assess(store, Filter(), shop)
+    assert (again.outcome, again.evidence) == (found.outcome, found.evidence)
+    moved = replace(again.trial, source="import:otlp", path="elsewhere.pb")  # whichever of the equal spans is kept
+    assert assess_trial(moved, shop).evidence == found.evidence
+
+
+def test_before_an_evaluation_nobody_can_say_what_was_over_its_budget(store: Store, shop: Suite) -> None:
+    put(store, attempt("good"))
+    (variant,) = told(store, shop).variants
+    found = variant.measures["aborted_rate"]
+    assert (found.value, found.denominator, found.unavailable) == (None, 0, 1)
+    judged(store, shop)
+    (variant,) = told(store, shop).variants
+    assert (variant.measures["aborted_rate"].value, variant.measures["aborted_rate"].denominator) == (0.0, 1)
+
+
+def test_a_label_a_session_and_another_project_of_one_name_keep_their_own_verdicts(store: Store, shop: Suite) -> None:
+    put(store, attempt("x"))
+    session = {semconv.OPERATION: "invoke_agent", semconv.CONVERSATION_ID: "x"}
+    put(store, traces(span("invoke_agent", session, trace="other", at=5)))
+    put(store, traces(span("invoke_agent", session, trace="third", at=9), resource={semconv.PROJECT: "second"}))
+    found = {(one.trial.project, one.trial.joined_by): one for one in evaluate(store, Filter(), shop)}
+    assert {one.trial.trial_id for one in found.values()} == {"x"}
+    assert len(found) == 3
+    assert {(one.trial.project, one.trial.joined_by): one for one in assess(store, Filter(), shop)} == found
+    assert found["default", "label"].outcome.state == "verified"
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_evidence_that_is_no_number_is_none_and_never_printed(store: Store, number: float) -> None:
+    one = attempt("odd", score=number)
+    gained = event(semconv.EVENT_PROGRESS, {semconv.PROGRESS_KEY: "k", semconv.PROGRESS_DELTA: number})
+    one.resource_spans[0].scope_spans[0].spans[0].events.append(gained)
+    put(store, one)
+    found = list(evaluate(store, Filter(), None))
+    assert found[0].trial.quality == ()
+    assert [window.delta for window in found[0].trial.progress] == [1.0]
+    told_ = line(report_json(report(found, None, described="")))
+    assert "NaN" not in told_
+    assert "Infinity" not in told_
 
 
 def test_an_evaluation_that_asks_less_takes_back_what_an_earlier_one_said(store: Store, shop: Suite) -> None:

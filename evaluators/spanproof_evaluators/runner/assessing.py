@@ -8,7 +8,6 @@ from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials import Unit, read_trials
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Suite
@@ -73,16 +72,17 @@ def _read(store: Store, trials: Sequence[Trial], suite: Suite | None) -> Iterato
     """Yield the trials with their stored results."""
     if not trials:
         return
-    found = stored.by_trial(store.read_results([trial.trial_id for trial in trials]))
+    found = stored.by_trial(store.read_results([stored.key(trial) for trial in trials]))
     for trial in trials:
-        outcome, results = stored.read(found.get((trial.project, trial.trial_id), {}), trial, suite)
+        outcome, results = stored.read(found.get((trial.project, stored.key(trial)), {}), trial, suite)
         yield _assessment(trial, suite, outcome, results)
 
 
 def _assessment(trial: Trial, suite: Suite | None, outcome: Outcome, results: tuple[Result, ...]) -> Assessment:
     """Return the trial with what follows from outcome and results."""
     settled, why = solved(trial, outcome, results, HARD)
-    if not results and outcome.reason in stored.NOT_EVALUATED:
+    evaluated = bool(results) or outcome.reason not in stored.NOT_EVALUATED
+    if not evaluated:
         settled, why = (settled, why) if settled is False else (None, outcome.reason)
     claimed = trial.claim.state == "success"
     return Assessment(
@@ -94,6 +94,6 @@ def _assessment(trial: Trial, suite: Suite | None, outcome: Outcome, results: tu
         solved_reason=why,
         false_success={"failed": True, "verified": False}.get(outcome.state) if claimed else None,
         left_out=left_out(trial),
-        aborted=aborted(trial, results),
-        evidence=digest(trial),
+        aborted=aborted(trial, results, evaluated=evaluated),
+        evidence=stored.evidence_of(trial),
     )

@@ -90,15 +90,18 @@ def solved(trial: Trial, outcome: Outcome, results: Sequence[Result], hard: froz
     return True, "finished within budget, outcome verified"
 
 
-def aborted(trial: Trial, results: Sequence[Result]) -> bool | None:
-    """Return whether a trial was stopped before it was done: by its own budget, or by somebody."""
+def aborted(trial: Trial, results: Sequence[Result], *, evaluated: bool = True) -> bool | None:
+    """Return whether a trial was stopped before it was done: by its own budget, or by somebody.
+
+    Before the rules were asked, only what the trace itself tells is known.
+    """
     if trial.status_reason == "infrastructure":
         return False
     if trial.status == "aborted" or trial.status_reason == "budget_exhausted":
         return True
     budgets = next((result for result in results if result.evaluator == "budgets"), None)
     if budgets is None:
-        return False
+        return False if evaluated else None
     return {"fail": True, "pass": False}.get(budgets.state)
 
 

@@ -11,6 +11,7 @@ from spanproof_evaluators.model.decisions import Gate
 from spanproof_evaluators.model.reports import Report, VariantReport
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.rules import VERSION as RULES_VERSION
+from spanproof_evaluators.runner import stored
 from spanproof_evaluators.runner.inversions import inversions
 from spanproof_evaluators.runner.measuring import measure, task_key
 from spanproof_evaluators.verifiers import VERSION as VERIFIERS_VERSION
@@ -85,8 +86,9 @@ def certificate(assessments: Sequence[Assessment], suite: Suite | None, policy: 
     )
 
 
-def _order(one: Assessment) -> tuple[str, int, str, str]:
-    return (one.trial.task_id or "", one.trial.started_at, one.trial.project, one.trial.trial_id)
+def _order(one: Assessment) -> tuple[str, int, str, str, str]:
+    trial = one.trial
+    return (trial.task_id or "", trial.started_at, trial.project, trial.trial_id, stored.key(trial))
 
 
 def _variant(name: str, trials: Sequence[Assessment], policy: Sequence[Gate]) -> VariantReport:

@@ -38,8 +38,23 @@ def rows(assessment: Assessment, suite: Suite | None, at: int) -> list[ResultRow
     return [_row(trial, result, at) for result in (verdict, *assessment.results)]
 
 
+def evidence_of(trial: Trial) -> str:
+    """Return the SHA-256 of what is known of a trial: not of whence it came, which equal spans do not share."""
+    return digest(replace(trial, source="", path=None))
+
+
+def key(trial: Trial) -> str:
+    """Return what a trial's results are stored under: its id, and what that is the id of.
+
+    A label, a session and a trace of one name are three trials.
+    """
+    if trial.joined_by == "label":
+        return f"label:{trial.trial_id}"
+    return f"session:{trial.trial_id}" if trial.session_id == trial.trial_id else f"trace:{trial.trial_id}"
+
+
 def by_trial(found: Iterable[ResultRow]) -> dict[tuple[str, str], dict[str, ResultRow]]:
-    """Return rows by project and trial, then by evaluator."""
+    """Return rows by project and key of the trial, then by evaluator."""
     sorted_: defaultdict[tuple[str, str], dict[str, ResultRow]] = defaultdict(dict)
     for row in found:
         sorted_[row.project, row.trial_id][row.evaluator] = row
@@ -52,7 +67,7 @@ def read(found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None) -> t
     if row is None:
         return Outcome.unavailable("not_evaluated"), ()
     details = _details(row)
-    if details.get("evidence") != digest(trial):
+    if details.get("evidence") != evidence_of(trial):
         return Outcome.unavailable("evidence_changed"), ()
     if suite is not None and details.get("suite_hash") != suite.hash:
         return Outcome.unavailable("suite_changed"), ()
@@ -66,7 +81,7 @@ def read(found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None) -> t
 def _row(trial: Trial, result: Result, at: int) -> ResultRow:
     return ResultRow(
         project=trial.project,
-        trial_id=trial.trial_id,
+        trial_id=key(trial),
         evaluator=result.evaluator,
         version=result.version,
         kind=result.kind,

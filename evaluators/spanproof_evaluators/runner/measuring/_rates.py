@@ -8,6 +8,7 @@ from typing import TypeAlias
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.effects import Attempt, attempts
 from spanproof_evaluators.model.measures import Measure, Unit
+from spanproof_evaluators.runner import stored
 from spanproof_evaluators.stats.intervals import clustered_rate
 
 Trials: TypeAlias = Sequence[Assessment]
@@ -15,7 +16,12 @@ Trials: TypeAlias = Sequence[Assessment]
 
 def task_key(one: Assessment) -> str:
     """Return what a trial is clustered by: its task; in production, where there is none, itself."""
-    return one.trial.task_id or f"{one.trial.project}/{one.trial.trial_id}"
+    return one.trial.task_id or trial_key(one)
+
+
+def trial_key(one: Assessment) -> str:
+    """Return what is different for any two trials: an id may be that of a label, of a session, of another project's."""
+    return f"{one.trial.project}/{stored.key(one.trial)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

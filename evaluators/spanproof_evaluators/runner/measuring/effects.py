@@ -4,7 +4,15 @@ from collections import Counter
 
 from spanproof_evaluators.model.effects import refused
 from spanproof_evaluators.model.measures import Measure
-from spanproof_evaluators.runner.measuring._rates import Counted, Trials, effect_id, effects_of, rate, task_key
+from spanproof_evaluators.runner.measuring._rates import (
+    Counted,
+    Trials,
+    effect_id,
+    effects_of,
+    rate,
+    task_key,
+    trial_key,
+)
 from spanproof_evaluators.runner.stored import NOT_EVALUATED
 
 
@@ -12,7 +20,7 @@ def effect_integrity(trials: Trials) -> Measure:
     """Return verified over verified and failed; what is unknown, reported or refused stands beside it (B04)."""
     found = list(effects_of(trials))
     units = [
-        Counted(cluster=one.trial.trial_id, hit=effect.state == "verified", id=effect_id(one, effect))
+        Counted(cluster=trial_key(one), hit=effect.state == "verified", id=effect_id(one, effect))
         for one, effect in found
         if effect.state in ("verified", "failed")
     ]
@@ -30,7 +38,7 @@ def effect_integrity(trials: Trials) -> Measure:
 def unknown_effects(trials: Trials) -> Measure:
     """Return the share of attempts that nobody can vouch for (B21)."""
     units = [
-        Counted(cluster=one.trial.trial_id, hit=effect.state == "unknown", id=effect_id(one, effect))
+        Counted(cluster=trial_key(one), hit=effect.state == "unknown", id=effect_id(one, effect))
         for one, effect in effects_of(trials)
     ]
     return rate(units, unit="effect", empty="no effect was attempted", census=True)

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 from spanproof_evaluators.model.effects import refused
 from spanproof_evaluators.model.measures import Measure
-from spanproof_evaluators.runner.measuring._rates import Counted, Trials, effect_id, effects_of, rate, task_key
+from spanproof_evaluators.runner.measuring._rates import (
+    Counted,
+    Trials,
+    effect_id,
+    effects_of,
+    rate,
+    task_key,
+    trial_key,
+)
 from spanproof_evaluators.runner.stored import NOT_EVALUATED
 
 
@@ -21,7 +29,7 @@ def outcome_coverage(trials: Trials) -> Measure:
 def effect_coverage(trials: Trials) -> Measure:
     """Return the share of attempted effects that a receipt settles; a tool's word is none."""
     units = [
-        Counted(cluster=one.trial.trial_id, hit=effect.state in ("verified", "failed"), id=effect_id(one, effect))
+        Counted(cluster=trial_key(one), hit=effect.state in ("verified", "failed"), id=effect_id(one, effect))
         for one, effect in effects_of(trials)
     ]
     return rate(
@@ -46,7 +54,7 @@ def evidence_stated(trials: Trials) -> Measure:
         if one.declared
     ]
     effects = [
-        Counted(cluster=one.trial.trial_id, hit=effect.state != "reported", id=effect_id(one, effect))
+        Counted(cluster=trial_key(one), hit=effect.state != "reported", id=effect_id(one, effect))
         for one, effect in effects_of(trials)
     ]
     return _weaker(

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from spanproof_evaluators.model.measures import Measure
-from spanproof_evaluators.runner.measuring._rates import Counted, Trials, rate
+from spanproof_evaluators.runner.measuring._rates import Counted, Trials, rate, trial_key
 from spanproof_evaluators.runner.windows import windows
 
 
@@ -11,7 +11,7 @@ def useful_progress(trials: Trials) -> Measure:
     """Return active windows with evidence gained over active windows; waits and a stale collector are left out."""
     found = [(one, window) for one in trials for window in windows(one.trial)]
     units = [
-        Counted(cluster=one.trial.trial_id, hit=window.useful, id=window.span_id)
+        Counted(cluster=trial_key(one), hit=window.useful, id=window.span_id)
         for one, window in found
         if window.state == "active"
     ]
