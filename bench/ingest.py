@@ -47,7 +47,7 @@ def measure(bodies: list[bytes], per_block: int, folder: Path) -> list[Timing]:
 
     def convert(block: list[bytes]) -> None:
         for body in block:
-            sent.add(convert_traces(decode_traces(body), sent).content)
+            sent.add(convert_traces(decode_traces(body).request, sent).content)
 
     timings = [_timed("bare protobuf parse", parse, blocks), _timed("decode + columns + steps", convert, blocks)]
     with open_store(f"chdb://{folder.resolve()}/store") as store:
@@ -55,7 +55,7 @@ def measure(bodies: list[bytes], per_block: int, folder: Path) -> list[Timing]:
 
         def ingest(block: list[bytes]) -> None:
             for body in block:
-                writer.add(decode_traces(body), body, WIRE)
+                writer.add(decode_traces(body).request, body, WIRE)
             writer.flush()
 
         timings.append(_timed("end to end, durable", ingest, blocks))

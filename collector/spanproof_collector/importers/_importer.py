@@ -8,13 +8,16 @@ from typing import Protocol, TypeAlias
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from spanproof_collector.otlp import Refused
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A request out of a file, and the bytes that it was read from."""
+    """A request out of a file, the bytes that it was read from, and what of them could not be read."""
 
     request: ExportTraceServiceRequest | ExportLogsServiceRequest
     data: bytes
+    refused: tuple[Refused, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

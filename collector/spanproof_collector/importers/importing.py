@@ -133,9 +133,9 @@ class _Run:
                 self._formats[importer.name] += 1
                 for each in found:
                     match each:
-                        case Recorded(request=request, data=data):
+                        case Recorded(request=request, data=data, refused=refused):
                             origin = Origin(f"import:{importer.name}", shown)
-                            self._count(self._writer.add(request, data, origin), shown)
+                            self._count(self._writer.add(request, data, origin, refused), shown)
                         case Damage(reason=reason, line=line):
                             self._rejected.append(Rejection(path=shown, line=line, reason=reason))
                         case Skipped(what=what):

@@ -109,9 +109,11 @@ def _request(body: bytes, form: Form) -> Found:
     """
     match signal_in(body, form):
         case "traces":
-            return Recorded(request=decode_traces(body, form), data=body)
+            traces = decode_traces(body, form)
+            return Recorded(request=traces.request, data=body, refused=traces.refused)
         case "logs":
-            return Recorded(request=decode_logs(body, form), data=body)
+            logs = decode_logs(body, form)
+            return Recorded(request=logs.request, data=body, refused=logs.refused)
         case "metrics":
             return Skipped(what="metrics")
         case None:

@@ -12,7 +12,7 @@ Columns = Mapping[str, Sequence[object]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """A span that cannot be stored: why, and its bytes as protobuf."""
+    """A span or log record that cannot be stored: why, and its bytes, protobuf or JSON as they came."""
 
     signal: Signal
     reason: str

@@ -23,6 +23,7 @@ from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
 from spanproof_collector.otlp.batch import Batch, Rejected
 from spanproof_collector.otlp.content import Placer, Sent
+from spanproof_collector.otlp.decode import Signal
 from spanproof_collector.otlp.identity import (
     broken_id,
     group_bytes,
@@ -32,6 +33,7 @@ from spanproof_collector.otlp.identity import (
     record_id,
     span_version,
 )
+from spanproof_collector.otlp.refused import Refused
 from spanproof_collector.store.values import STRING
 
 _logger = logging.getLogger(__name__)
@@ -112,12 +114,21 @@ class Origin(NamedTuple):
 WIRE: Final = Origin()
 
 
-def convert_traces(request: ExportTraceServiceRequest, sent: Sent, origin: Origin = WIRE) -> Batch:
-    """Return the rows of a traces request. Spans whose ids have no valid length are rejected alone."""
+def convert_traces(
+    request: ExportTraceServiceRequest, sent: Sent, origin: Origin = WIRE, refused: Iterable[Refused] = ()
+) -> Batch:
+    """Return the rows of a traces request. Spans whose ids have no valid length are rejected alone.
+
+    Args:
+        request: what could be read.
+        sent: content that the store has already.
+        origin: where the request came from.
+        refused: what of it could not be read.
+    """
     placer = Placer(sent)
     rows: list[tuple[object, ...]] = []
     projections: list[Projection] = []
-    rejected: list[Rejected] = []
+    rejected = _rejected("traces", refused, origin)
     for group in request.resource_spans:
         resource = _resource(group.resource, group.schema_url)
         project_name = project_of(group.resource)
@@ -128,11 +139,7 @@ def convert_traces(request: ExportTraceServiceRequest, sent: Sent, origin: Origi
             for span in scope_spans.spans:
                 reason = broken_id(span)
                 if reason:
-                    rejected.append(
-                        Rejected(
-                            signal="traces", reason=reason, body=span.SerializeToString(), origin=_origin_text(origin)
-                        )
-                    )
+                    rejected += _rejected("traces", (Refused(reason, span.SerializeToString()),), origin)
                     continue
                 trace_id = span.trace_id.hex()
                 keys, types, texts, values = _attributes(span.attributes, placer, project_name, trace_id)
@@ -176,8 +183,18 @@ def convert_traces(request: ExportTraceServiceRequest, sent: Sent, origin: Origi
     return Batch(spans=spans, steps=steps, content=placer.rows, rejected=tuple(rejected))
 
 
-def convert_logs(request: ExportLogsServiceRequest, sent: Sent, origin: Origin = WIRE) -> Batch:
-    """Return the rows of a logs request. An id of no valid length counts as absent, as OTLP asks of receivers."""
+def convert_logs(
+    request: ExportLogsServiceRequest, sent: Sent, origin: Origin = WIRE, refused: Iterable[Refused] = ()
+) -> Batch:
+    """Return the rows of a logs request. An id of no valid length counts as absent, as OTLP asks of receivers.
+
+    Args:
+        request: what could be read.
+        sent: content that the store has already.
+        origin: where the request came from.
+        refused: what of it could not be read.
+    """
+    rejected = tuple(_rejected("logs", refused, origin))
     placer = Placer(sent)
     rows: list[tuple[object, ...]] = []
     projections: list[LogProjection] = []
@@ -219,12 +236,12 @@ def convert_logs(request: ExportLogsServiceRequest, sent: Sent, origin: Origin =
                 )
                 projections.append(_projected_log(values, event_name, body_value))
     if not rows:
-        return Batch()
+        return Batch(rejected=rejected)
     records: dict[str, list[object]] = dict(zip(_LOG_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
     steps = {name: records[name] for name in _LOG_STEP_SHARED}
     steps.update(zip(LogProjection._fields, map(list, zip(*projections, strict=True)), strict=True))
     _stamp(records, steps, len(rows), origin)
-    return Batch(log_records=records, log_steps=steps, content=placer.rows)
+    return Batch(log_records=records, log_steps=steps, content=placer.rows, rejected=rejected)
 
 
 def _stamp(rows: dict[str, list[object]], steps: dict[str, list[object]], count: int, origin: Origin) -> None:
@@ -235,8 +252,9 @@ def _stamp(rows: dict[str, list[object]], steps: dict[str, list[object]], count:
     steps["ingested_at"] = now
 
 
-def _origin_text(origin: Origin) -> str:
-    return f"{origin.source} {origin.path}".rstrip()
+def _rejected(signal: Signal, refused: Iterable[Refused], origin: Origin) -> list[Rejected]:
+    shown = f"{origin.source} {origin.path}".rstrip()
+    return [Rejected(signal=signal, reason=each.reason, body=each.body, origin=shown) for each in refused]
 
 
 def _projected(values: dict[str, Value], scope_name: str) -> Projection:

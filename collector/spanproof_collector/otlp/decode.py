@@ -1,5 +1,10 @@
-"""Turns the bytes of an Export request, protobuf or JSON, into the protobuf message."""
+"""Turns the bytes of an Export request, protobuf or JSON, into the protobuf message.
 
+A span or record that cannot be read is refused alone, with its reason and its bytes.
+"""
+
+import contextlib
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from google.protobuf.message import DecodeError as ProtobufError
@@ -8,7 +13,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from spanproof_collector.errors import DecodeError
 from spanproof_collector.otlp import json_form
-from spanproof_collector.otlp.wire import signal_of
+from spanproof_collector.otlp.refused import Decoded, Refused, Request
+from spanproof_collector.otlp.wire import alone, items, signal_of, without
 
 Signal = Literal["traces", "logs", "metrics"]
 Form = Literal["protobuf", "json"]
@@ -26,46 +32,46 @@ def form_of(content_type: str) -> Form | None:
     return _FORMS.get(content_type.partition(";")[0].strip().lower())
 
 
-def decode_traces(body: bytes, form: Form = "protobuf") -> ExportTraceServiceRequest:
+def decode_traces(body: bytes, form: Form = "protobuf") -> Decoded[ExportTraceServiceRequest]:
     """Return the traces request.
 
     Raises:
         DecodeError: The bytes are no traces request; the message says what they look like.
     """
     if form == "json":
-        request = json_form.read_traces(body)
-        if not request.resource_spans:
+        spelled = json_form.read_traces(body)
+        if not spelled.request.resource_spans:
             _refuse_other_members("traces", body)
-        return request
+        return spelled
     try:
         request = ExportTraceServiceRequest.FromString(body)
     except ProtobufError as error:
-        raise DecodeError(_hint("traces", body, str(error))) from error
+        return _by_items("traces", ExportTraceServiceRequest, body, error)
     if not _holds_a_trace_id(request):
         found = signal_of(body)
         if found not in (None, "traces"):
             raise DecodeError(_hint("traces", body, "no span has a trace id"))
-    return request
+    return Decoded(request)
 
 
-def decode_logs(body: bytes, form: Form = "protobuf") -> ExportLogsServiceRequest:
+def decode_logs(body: bytes, form: Form = "protobuf") -> Decoded[ExportLogsServiceRequest]:
     """Return the logs request.
 
     Raises:
         DecodeError: The bytes are no logs request; the message says what they look like.
     """
     if form == "json":
-        request = json_form.read_logs(body)
-        if not request.resource_logs:
+        spelled = json_form.read_logs(body)
+        if not spelled.request.resource_logs:
             _refuse_other_members("logs", body)
-        return request
+        return spelled
     try:
         request = ExportLogsServiceRequest.FromString(body)
     except ProtobufError as error:
-        raise DecodeError(_hint("logs", body, str(error))) from error
+        return _by_items("logs", ExportLogsServiceRequest, body, error)
     if not _holds_a_time(request) and signal_of(body) not in (None, "logs"):
         raise DecodeError(_hint("logs", body, "no record has a time"))
-    return request
+    return Decoded(request)
 
 
 def signal_in(body: bytes, form: Form) -> Signal | None:
@@ -74,6 +80,29 @@ def signal_in(body: bytes, form: Form) -> Signal | None:
         return signal_of(body)
     members = json_form.members(body)
     return next((signal for signal, member in _MEMBERS.items() if member in members), None)
+
+
+def _by_items(signal: Signal, kind: type[Request], body: bytes, error: ProtobufError) -> Decoded[Request]:
+    """Return what can be read of a request that as a whole cannot.
+
+    Raises:
+        DecodeError: What is wrong lies not in single spans or records, or it is no such request.
+    """
+    if signal_of(body) == signal:
+        refused = tuple(_unreadable(kind, body))
+        rest = without(body, {each.body for each in refused})
+        with contextlib.suppress(ProtobufError):
+            if refused and rest is not None:
+                return Decoded(kind.FromString(rest), refused)
+    raise DecodeError(_hint(signal, body, str(error))) from error
+
+
+def _unreadable(kind: type[Request], body: bytes) -> Iterator[Refused]:
+    for item in items(body):
+        try:
+            kind.FromString(alone(item))
+        except ProtobufError as error:
+            yield Refused("a text in it is not UTF-8" if "UTF-8" in str(error) else f"no protobuf: {error}", item)
 
 
 def _holds_a_trace_id(request: ExportTraceServiceRequest) -> bool:

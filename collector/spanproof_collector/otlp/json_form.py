@@ -1,11 +1,17 @@
-"""Reads OTLP/JSON into the protobuf messages: hex ids, numbers as text or numbers, unknown members ignored."""
+"""Reads OTLP/JSON into the protobuf messages: hex ids, numbers as text or numbers, unknown members ignored.
 
+Spans and log records are read one by one, so that one that cannot be read is refused alone.
+"""
+
+import contextlib
 import json
 import re
 from binascii import a2b_base64, unhexlify
+from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
 import msgspec
+from google.protobuf.message import DecodeError as ProtobufError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1 import common_pb2
@@ -14,6 +20,7 @@ from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from spanproof_collector.errors import DecodeError
+from spanproof_collector.otlp.refused import Decoded, Refused
 
 
 class _Struct(msgspec.Struct, rename="camel", gc=False):
@@ -97,7 +104,7 @@ class _Span(_Struct):
 
 class _ScopeSpans(_Struct):
     scope: _Scope | None = None
-    spans: list[_Span] | None = None
+    spans: list[msgspec.Raw] | None = None
     schema_url: str | None = None
 
 
@@ -123,7 +130,7 @@ class _LogRecord(_Struct):
 
 class _ScopeLogs(_Struct):
     scope: _Scope | None = None
-    log_records: list[_LogRecord] | None = None
+    log_records: list[msgspec.Raw] | None = None
     schema_url: str | None = None
 
 
@@ -142,12 +149,18 @@ class _Logs(_Struct):
 
 
 _T = TypeVar("_T")
+_Items = Callable[[list[msgspec.Raw]], "Iterator[bytes | msgspec.Raw]"]
 _TRACES: Final = msgspec.json.Decoder(_Traces, strict=False)
 _LOGS: Final = msgspec.json.Decoder(_Logs, strict=False)
+_SPAN: Final = msgspec.json.Decoder(_Span, strict=False)
+_LOG_RECORD: Final = msgspec.json.Decoder(_LogRecord, strict=False)
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS_AND_STRINGS: Final = re.compile(rb'[{}\[\]]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
-_INSIDE_ITEMS: Final = b"{[{[{["  # of groups, of scopes in them, of spans or records in those
+_AROUND_ITEMS: Final = b"{[{[{["  # of groups, of scopes in them, of spans or records in those
+_BRACE: Final = ord("{")
+_UNREADABLE: Final = (DecodeError, ValueError, TypeError, RecursionError, ProtobufError)
+_MAX_REASON: Final = 300
 _NO_ID_LENGTH: Final = 17
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -155,56 +168,113 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def members(body: bytes) -> frozenset[str]:
     """Return the names of the outermost members, or none where the bytes are no JSON object."""
     try:
-        found = _decode(_MEMBERS, body)
+        found, _ = _read(_MEMBERS, body)
     except DecodeError:
         return frozenset()
     return frozenset(found)
 
 
-def read_traces(body: bytes) -> ExportTraceServiceRequest:
-    """Return the traces request that the JSON spells.
+def read_traces(body: bytes) -> Decoded[ExportTraceServiceRequest]:
+    """Return the traces request that the JSON spells, without the spans that cannot be read.
 
     Raises:
-        DecodeError: The bytes are no JSON, or a member has the wrong type.
+        DecodeError: The bytes are no JSON, or a member outside of the spans has the wrong type.
     """
-    message = _decode(_TRACES, body)
-    try:
-        return ExportTraceServiceRequest(resource_spans=[_resource_spans(r) for r in message.resource_spans or ()])
-    except (ValueError, TypeError) as error:
-        raise DecodeError(f"not OTLP/JSON: {error}") from error
+    message, items = _read(_TRACES, body)
+    request = ExportTraceServiceRequest()
+    refused: list[Refused] = []
+    with _outside_items():
+        for group in message.resource_spans or ():
+            groups = request.resource_spans.add(resource=_resource(group.resource), schema_url=group.schema_url or "")
+            for each in group.scope_spans or ():
+                scope = groups.scope_spans.add(scope=_scope(each.scope), schema_url=each.schema_url or "")
+                for raw in items(each.spans or []):
+                    try:
+                        scope.spans.append(_span(_decode(_SPAN, raw)))
+                    except _UNREADABLE as error:
+                        refused.append(Refused(_why(error), bytes(raw)))
+    return Decoded(request, tuple(refused))
 
 
-def read_logs(body: bytes) -> ExportLogsServiceRequest:
-    """Return the logs request that the JSON spells.
+def read_logs(body: bytes) -> Decoded[ExportLogsServiceRequest]:
+    """Return the logs request that the JSON spells, without the records that cannot be read.
 
     Raises:
-        DecodeError: The bytes are no JSON, or a member has the wrong type.
+        DecodeError: The bytes are no JSON, or a member outside of the records has the wrong type.
     """
-    message = _decode(_LOGS, body)
-    try:
-        return ExportLogsServiceRequest(resource_logs=[_resource_logs(r) for r in message.resource_logs or ()])
-    except (ValueError, TypeError) as error:
-        raise DecodeError(f"not OTLP/JSON: {error}") from error
+    message, items = _read(_LOGS, body)
+    request = ExportLogsServiceRequest()
+    refused: list[Refused] = []
+    with _outside_items():
+        for group in message.resource_logs or ():
+            groups = request.resource_logs.add(resource=_resource(group.resource), schema_url=group.schema_url or "")
+            for each in group.scope_logs or ():
+                scope = groups.scope_logs.add(scope=_scope(each.scope), schema_url=each.schema_url or "")
+                for raw in items(each.log_records or []):
+                    try:
+                        scope.log_records.append(_log_record(_decode(_LOG_RECORD, raw)))
+                    except _UNREADABLE as error:
+                        refused.append(Refused(_why(error), bytes(raw)))
+    return Decoded(request, tuple(refused))
 
 
 def whole_part(body: bytes) -> bytes | None:
     """Return the request with the spans or records before the place where the JSON is cut off, or ``None``."""
+    ends = [end for _, end in _items(body)]
+    return body[: ends[-1]] + b"]}]}]}" if ends else None
+
+
+def _items(body: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each span or record begins and ends, told by brackets alone, so whatever it holds."""
     open_brackets = bytearray()
-    end = 0
+    start = 0
     for token in _BRACKETS_AND_STRINGS.finditer(body):
         match token[0]:
             case b"{" | b"[":
+                if token[0] == b"{" and open_brackets == _AROUND_ITEMS:
+                    start = token.start()
                 open_brackets += token[0]
             case b"}" | b"]" if open_brackets:
-                open_brackets.pop()
-                if open_brackets == _INSIDE_ITEMS:
-                    end = token.end()
+                opened = open_brackets.pop()
+                if opened == _BRACE and open_brackets == _AROUND_ITEMS:
+                    yield start, token.end()
             case _:
                 pass
-    return body[:end] + b"]}]}]}" if end else None
 
 
-def _decode(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> _T:
+def _read(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> tuple[_T, _Items]:
+    """Return the request, and what gives the bytes of the items of one of its lists.
+
+    Raises:
+        DecodeError: The bytes are no JSON or of another shape, and that not because of single items.
+    """
+    try:
+        return decoder.decode(body), _as_they_are
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    # One item that is no JSON makes the whole none. So the whole is read with a number in the place of each.
+    found: list[bytes] = []
+    parts: list[bytes] = []
+    end = 0
+    for start, stop in _items(body):
+        parts += (body[end:start], b'{"item":%d}' % len(found))
+        found.append(body[start:stop])
+        end = stop
+    message = _decode(decoder, b"".join((*parts, body[end:])))
+
+    def by_number(places: list[msgspec.Raw]) -> Iterator[bytes]:
+        for place in map(bytes, places):
+            # Every object in these lists is one of ours; what is no object is not an item either.
+            yield found[int(place[place.index(b":") + 1 : -1])] if place[:1] == b"{" else place
+
+    return message, by_number
+
+
+def _as_they_are(items: list[msgspec.Raw]) -> Iterator[msgspec.Raw]:
+    return iter(items)
+
+
+def _decode(decoder: "msgspec.json.Decoder[_T]", body: "bytes | msgspec.Raw") -> _T:
     try:
         return decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -212,10 +282,30 @@ def _decode(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> _T:
             raise DecodeError(f"not OTLP/JSON: {error}") from error
     # A sender that cuts text by UTF-16 units leaves half a character, which JSON can spell and UTF-8 cannot.
     try:
-        text = _SURROGATE.sub("\ufffd", json.dumps(json.loads(body), ensure_ascii=False))
+        text = _SURROGATE.sub("\ufffd", json.dumps(json.loads(bytes(body)), ensure_ascii=False))
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"not OTLP/JSON: {error}") from error
+
+
+@contextlib.contextmanager
+def _outside_items() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError, ProtobufError) as error:
+        raise DecodeError(f"not OTLP/JSON: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case DecodeError():
+            return str(error)[:_MAX_REASON]
+        case RecursionError():
+            return "nested too deep"
+        case ProtobufError():
+            return f"no protobuf can hold it, perhaps for being nested too deep: {error}"[:_MAX_REASON]
+        case _:
+            return f"not OTLP/JSON: {error}"[:_MAX_REASON]
 
 
 def _id(text: str | None) -> bytes:
@@ -279,21 +369,6 @@ def _scope(scope: _Scope | None) -> common_pb2.InstrumentationScope | None:
     )
 
 
-def _resource_spans(group: _ResourceSpans) -> trace_pb2.ResourceSpans:
-    return trace_pb2.ResourceSpans(
-        resource=_resource(group.resource),
-        scope_spans=[
-            trace_pb2.ScopeSpans(
-                scope=_scope(each.scope),
-                spans=[_span(span) for span in each.spans or ()],
-                schema_url=each.schema_url or "",
-            )
-            for each in group.scope_spans or ()
-        ],
-        schema_url=group.schema_url or "",
-    )
-
-
 def _span(span: _Span) -> trace_pb2.Span:
     return trace_pb2.Span(
         trace_id=_id(span.trace_id),
@@ -335,21 +410,6 @@ def _span(span: _Span) -> trace_pb2.Span:
             message=span.status.message or "",
             code=span.status.code or 0,  # type: ignore[arg-type]
         ),
-    )
-
-
-def _resource_logs(group: _ResourceLogs) -> logs_pb2.ResourceLogs:
-    return logs_pb2.ResourceLogs(
-        resource=_resource(group.resource),
-        scope_logs=[
-            logs_pb2.ScopeLogs(
-                scope=_scope(each.scope),
-                log_records=[_log_record(record) for record in each.log_records or ()],
-                schema_url=each.schema_url or "",
-            )
-            for each in group.scope_logs or ()
-        ],
-        schema_url=group.schema_url or "",
     )
 
 

@@ -1,12 +1,14 @@
 """Looks at protobuf bytes without a schema: which signal they hold, and what is whole in a file that is cut off."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, Literal, NamedTuple
 
 _VARINT: Final = 0
 _FIXED64: Final = 1
 _BYTES: Final = 2
 _FIXED32: Final = 5
+_PATH: Final = (1, 2, 2)
+"""The fields that lead to an item: of groups, of scope groups in them, of items in those."""
 
 
 class _Field(NamedTuple):
@@ -41,8 +43,28 @@ def whole_part(body: bytes) -> tuple[bytes, bool]:
 
     Spans before the cut are kept, those of the last, broken group too; bytes that are no protobuf give nothing.
     """
-    part, cut = _whole(body, 0, len(body), (1, 2, 2))
+    part, cut = _whole(body, 0, len(body), _PATH)
     return part, cut
+
+
+def items(body: bytes) -> Iterator[bytes]:
+    """Yield each span, log record or metric of a request."""
+    for group in _inside(body, 0, len(body), 1):
+        for scope in _inside(body, group.value, group.end, 2):
+            for item in _inside(body, scope.value, scope.end, 2):
+                yield body[item.value : item.end]
+
+
+def alone(item: bytes) -> bytes:
+    """Return a request that holds this item and nothing else."""
+    for number in reversed(_PATH):
+        item = _spelled(number, item)
+    return item
+
+
+def without(body: bytes, unwanted: Collection[bytes]) -> bytes | None:
+    """Return the request without these items, or ``None`` where something around the items is cut off or broken."""
+    return _without(body, 0, len(body), _PATH, unwanted)
 
 
 def groups(body: bytes) -> Iterator[bytes]:
@@ -59,9 +81,33 @@ def _whole(body: bytes, start: int, end: int, path: tuple[int, ...]) -> tuple[by
             continue
         if field.wire_type == _BYTES and len(path) > 1 and field.number == path[0]:
             inner, _ = _whole(body, field.value, end, path[1:])
-            return body[start:kept] + bytes([path[0] << 3 | _BYTES]) + _varint(len(inner)) + inner, True
+            return body[start:kept] + _spelled(path[0], inner), True
         return body[start:kept], True
     return body[start:kept], kept < end
+
+
+def _without(body: bytes, start: int, end: int, path: tuple[int, ...], unwanted: Collection[bytes]) -> bytes | None:
+    parts: list[bytes] = []
+    reached = start
+    for field in _fields(body, start, end):
+        reached = field.end
+        if reached > end:
+            return None
+        if (field.number, field.wire_type) != (path[0], _BYTES):
+            parts.append(body[field.start : field.end])
+        elif len(path) == 1:
+            if body[field.value : field.end] not in unwanted:
+                parts.append(body[field.start : field.end])
+        else:
+            inner = _without(body, field.value, field.end, path[1:], unwanted)
+            if inner is None:
+                return None
+            parts.append(_spelled(path[0], inner))
+    return b"".join(parts) if reached == end else None
+
+
+def _spelled(number: int, value: bytes) -> bytes:
+    return bytes([number << 3 | _BYTES]) + _varint(len(value)) + value
 
 
 def _item_signal(body: bytes, item: _Field) -> Literal["traces", "logs", "metrics"] | None:

@@ -1,6 +1,7 @@
 """Turns the body of one Export request into a batch, with the hash by which a resend is known."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -12,6 +13,7 @@ from spanproof_collector.otlp import (
     Batch,
     Form,
     Origin,
+    Refused,
     Sent,
     Signal,
     convert_logs,
@@ -47,19 +49,23 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
     data = unpack(body, encoding)
     match signal:
         case "traces":
-            return convert(decode_traces(data, form), data, sent)
+            traces = decode_traces(data, form)
+            return convert(traces.request, data, sent, refused=traces.refused)
         case "logs":
-            return convert(decode_logs(data, form), data, sent)
+            logs = decode_logs(data, form)
+            return convert(logs.request, data, sent, refused=logs.refused)
         case "metrics":
             raise DecodeError("metrics are not stored")
 
 
-def convert(request: Request, data: bytes, sent: Sent, origin: Origin = WIRE) -> Converted:
-    """Return the batch of a decoded request; ``data`` is what it was decoded from."""
+def convert(
+    request: Request, data: bytes, sent: Sent, origin: Origin = WIRE, refused: Sequence[Refused] = ()
+) -> Converted:
+    """Return the batch of a decoded request; ``data`` is what it was decoded from, ``refused`` what was not read."""
     if isinstance(request, ExportTraceServiceRequest):
-        batch = convert_traces(request, sent, origin)
+        batch = convert_traces(request, sent, origin, refused)
     else:
-        batch = convert_logs(request, sent, origin)
+        batch = convert_logs(request, sent, origin, refused)
     digest = hashlib.sha256("\0".join(origin).encode() + b"\0")
     digest.update(data)
     return Converted(batch=batch, digest=digest.digest(), size=len(data))

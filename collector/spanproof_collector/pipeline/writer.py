@@ -1,9 +1,11 @@
 """The synchronous way into the store, for importers: the same walk, blocks of the same size."""
 
+from collections.abc import Sequence
+
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from spanproof_collector.otlp import Batch, Origin, Sent, merge
+from spanproof_collector.otlp import Batch, Origin, Refused, Sent, merge
 from spanproof_collector.pipeline.converting import Converted, convert, token_of
 from spanproof_collector.pipeline.writing import BLOCK_ROWS, write
 from spanproof_collector.store import Store
@@ -18,13 +20,19 @@ class Writer:
         self._waiting: list[Converted] = []
         self._rows = 0
 
-    def add(self, request: ExportTraceServiceRequest | ExportLogsServiceRequest, data: bytes, origin: Origin) -> Batch:
-        """Take a request; ``data`` is what it was decoded from. Return its rows.
+    def add(
+        self,
+        request: ExportTraceServiceRequest | ExportLogsServiceRequest,
+        data: bytes,
+        origin: Origin,
+        refused: Sequence[Refused] = (),
+    ) -> Batch:
+        """Take a request; ``data`` is what it was decoded from, ``refused`` what of it was not read. Return its rows.
 
         Raises:
             StoreError: a block that became full could not be written.
         """
-        converted = convert(request, data, self._sent, origin)
+        converted = convert(request, data, self._sent, origin, refused)
         self._waiting.append(converted)
         self._rows += converted.rows
         if self._rows >= BLOCK_ROWS:

@@ -154,6 +154,18 @@ def test_a_span_with_a_broken_id_is_named_and_the_others_are_kept(store: Store, 
     assert (found.spans, names(store)) == (1, ["a"])
 
 
+def test_an_unreadable_span_is_named_and_the_others_are_kept(store: Store, folder: Path) -> None:
+    (folder / "1.json").write_bytes(spelled(traces(span("a"), span("odd"))).replace(b'"odd"', b"NaN"))
+    (folder / "2.jsonl").write_bytes(lines(traces(span("b"), span("odd"))).replace(b'"odd"', b"7"))
+    odd = traces(span("c"), span("odd")).SerializeToString()
+    (folder / "3.pb").write_bytes(odd.replace(b"odd", b"o\xff\xfe"))
+    found = import_paths(store, [folder])
+    assert [each.path for each in found.rejected] == ["1.json", "2.jsonl", "3.pb"]
+    for each, word in zip(found.rejected, ("malformed", "$.name", "UTF-8"), strict=True):
+        assert word in each.reason
+    assert (found.spans, names(store)) == (3, ["a", "b", "c"])
+
+
 @pytest.mark.parametrize("body", [b"", b"\x00\x01\x02", b'{"role": "user"}', b"[1, 2]", b"\x1f\x8bno gzip"])
 def test_a_file_of_no_known_format_is_named(store: Store, folder: Path, body: bytes) -> None:
     (folder / "odd.json").write_bytes(body)

@@ -1,4 +1,5 @@
 import pytest
+from google.protobuf.message import Message
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from spanproof_collector.errors import DecodeError
@@ -54,8 +55,62 @@ def test_bytes_of_another_kind_are_refused_with_a_hint(body: bytes, hint: str) -
 @pytest.mark.parametrize("form", ["protobuf", "json"])
 def test_an_empty_request_is_a_request(form: str) -> None:
     body = b"" if form == "protobuf" else b"{}"
-    assert not decode_traces(body, form).resource_spans  # type: ignore[arg-type]
-    assert not decode_logs(body, form).resource_logs  # type: ignore[arg-type]
+    assert not decode_traces(body, form).request.resource_spans  # type: ignore[arg-type]
+    assert not decode_logs(body, form).request.resource_logs  # type: ignore[arg-type]
+
+
+def _not_utf8(request: Message) -> bytes:
+    return request.SerializeToString().replace(b"odd", b"o\xff\xfe")
+
+
+def test_a_span_whose_text_is_not_utf8_is_refused_alone() -> None:
+    request = traces(span("a"), span("odd"), span("b", {"k": "v"}))
+    rest = traces(span("a"), span("b", {"k": "v"}))
+    ((reason, body),) = decode_traces(_not_utf8(request)).refused
+    assert "UTF-8" in reason
+    assert body == _not_utf8(span("odd"))
+    assert decode_traces(_not_utf8(request)).request == rest
+
+
+def test_a_request_of_nothing_but_unreadable_spans_is_taken_and_all_of_them_are_refused() -> None:
+    found = decode_traces(_not_utf8(traces(span("odd"), span("odd too", {"k": "v"}))))
+    assert len(found.refused) == 2
+    assert not found.request.resource_spans[0].scope_spans[0].spans
+
+
+def test_a_log_record_whose_text_is_not_utf8_is_refused_alone() -> None:
+    found = decode_logs(_not_utf8(logs(log_record("a"), log_record("odd"), log_record("b"))))
+    assert [record.event_name for record in found.request.resource_logs[0].scope_logs[0].log_records] == ["a", "b"]
+    assert len(found.refused) == 1
+
+
+def test_a_span_that_is_nested_deeper_than_protobuf_reads_is_refused_alone() -> None:
+    deep = b"\x0a\x01x"  # an AnyValue, then around it by hand what no message of Python's can be told to hold
+    for _ in range(200):
+        deep = b"\x2a" + _sized(b"\x0a" + _sized(deep))
+    pair = b"\x0a\x01k\x12" + _sized(deep)
+    item = span("odd").SerializeToString() + b"\x4a" + _sized(pair)
+    scope = b"\x12" + _sized(item) + b"\x12" + _sized(span("a").SerializeToString())
+    found = decode_traces(b"\x0a" + _sized(b"\x12" + _sized(scope)))
+    assert [each.name for each in found.request.resource_spans[0].scope_spans[0].spans] == ["a"]
+    assert [body for _, body in found.refused] == [item]
+
+
+def _sized(value: bytes) -> bytes:
+    length = len(value)
+    assert length < 1 << 14
+    return (bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])) + value
+
+
+def test_a_resource_whose_text_is_not_utf8_refuses_the_request() -> None:
+    with pytest.raises(DecodeError, match="not an OTLP traces request"):
+        decode_traces(_not_utf8(traces(span("a"), resource={"k": "odd"})))
+
+
+def test_a_request_that_is_cut_off_is_refused_whole_even_when_a_span_in_it_is_unreadable() -> None:
+    body = _not_utf8(traces(span("odd"), span("a"), span("b")))
+    with pytest.raises(DecodeError):
+        decode_traces(body[:-3])
 
 
 def test_metrics_are_told_from_spans() -> None:

@@ -5,6 +5,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.errors import DecodeError
+from spanproof_collector.otlp import Sent, convert_traces
 from spanproof_collector.otlp.json_form import read_logs, read_traces
 
 TRACE = "0AF7651916CD43DD8448EB211C80319C"
@@ -13,7 +14,9 @@ SPAN = "b7ad6b7169203331"
 
 def _read(span: dict[str, object]) -> Span:
     body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
-    return read_traces(body).resource_spans[0].scope_spans[0].spans[0]
+    found = read_traces(body)
+    assert found.refused == ()
+    return found.request.resource_spans[0].scope_spans[0].spans[0]
 
 
 def _value(spelled: object) -> AnyValue:
@@ -75,7 +78,7 @@ def test_unknown_members_are_ignored_everywhere() -> None:
 
 def test_half_a_character_is_replaced_and_the_span_kept() -> None:
     body = rb'{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"cut \ud83d","traceState":"\ud83d\ude00"}]}]}]}'
-    span = read_traces(body).resource_spans[0].scope_spans[0].spans[0]
+    span = read_traces(body).request.resource_spans[0].scope_spans[0].spans[0]
     assert (span.name, span.trace_state) == ("cut \ufffd", "\U0001f600")
 
 
@@ -85,8 +88,11 @@ def test_half_a_character_is_replaced_and_the_span_kept() -> None:
         b"",
         b"[]",
         b'{"resourceSpans": {}}',
-        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": 1}]}]}]}',
-        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": -1}]}]}]}',
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": {}}]}]}',
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"},]}]}]}',
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}, {"name": "b"]}]}]}',
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": NaN}]}], "schemaUrl": 1}]}',
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "a"}, {"name": "b',
         b'{"resourceSpans": [{"resource": {"attributes": [{"key": "k", "value": {"bytesValue": "?"}}]}}]}',
         b'{"resourceSpans": [{"scopeSpans"',
     ],
@@ -94,6 +100,76 @@ def test_half_a_character_is_replaced_and_the_span_kept() -> None:
 def test_what_is_no_otlp_json_is_refused(body: bytes) -> None:
     with pytest.raises(DecodeError, match="not OTLP/JSON"):
         read_traces(body)
+
+
+_VALUE = b'{"attributes": [{"key": "k", "value": %s}]}'
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        _VALUE % b'{"intValue": "99999999999999999999"}',
+        _VALUE % b'{"intValue": 99999999999999999999}',
+        _VALUE % b'{"intValue": "1.5"}',
+        _VALUE % b'{"bytesValue": "%%"}',
+        _VALUE % b'{"doubleValue": NaN}',
+        _VALUE % b'{"doubleValue": -Infinity}',
+        _VALUE % b'{"stringValue": 5}',
+        _VALUE % b'{"stringValue": "\xff"}',
+        _VALUE % b'{"stringValue": "a\x01b"}',
+        _VALUE % (b'{"arrayValue": {"values": [' * 60 + b"{}" + b"]}}" * 60),
+        _VALUE % (b'{"arrayValue": {"values": [' * 20_000 + b"{}" + b"]}}" * 20_000),
+        b'{"unheardOf": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+        b'{"droppedAttributesCount": -1}',
+        b'{"attributes": [null]}',
+        b'{"events": [null]}',
+        b'{"name": 1}',
+        b'{"name": "a" "b"}',
+        b'{"status": "ERROR"}',
+        b'{"kind": "SPAN_KIND_INTERNAL"}',
+        b'{"startTimeUnixNano": -1}',
+        b'{"startTimeUnixNano": ""}',
+        b"null",
+        b"7",
+        b'"a span"',
+        b"[]",
+    ],
+    ids=lambda odd: odd[:60].decode("latin-1"),
+)
+def test_a_span_that_cannot_be_read_is_refused_alone_with_its_bytes(odd: bytes) -> None:
+    body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"}, %b ,{"name":"b"}]},{"spans":[{"name":"c"}]}]}]}'
+    found = read_traces(body % odd)
+    scopes = found.request.resource_spans[0].scope_spans
+    assert [[span.name for span in scope.spans] for scope in scopes] == [["a", "b"], ["c"]]
+    ((reason, refused),) = found.refused
+    assert refused == odd
+    assert 0 < len(reason) <= 300
+
+
+@pytest.mark.parametrize("odd", [b'{"severityNumber": "high"}', b'{"body": {"doubleValue": NaN}}', b"null"])
+def test_a_log_record_that_cannot_be_read_is_refused_alone_with_its_bytes(odd: bytes) -> None:
+    body = b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"eventName":"a"},%b,{"eventName":"b"}]}]}]}' % odd
+    found = read_logs(body)
+    records = found.request.resource_logs[0].scope_logs[0].log_records
+    assert [record.event_name for record in records] == ["a", "b"]
+    assert [refused for _, refused in found.refused] == [odd]
+
+
+def test_every_depth_is_read_or_refused_and_none_harms_its_neighbors() -> None:
+    for depth in range(40, 60):
+        odd = _VALUE % (b'{"arrayValue": {"values": [' * depth + b"{}" + b"]}}" * depth)
+        found = read_traces(b'{"resourceSpans":[{"scopeSpans":[{"spans":[%b,{"name":"b"}]}]}]}' % odd)
+        spans = found.request.resource_spans[0].scope_spans[0].spans
+        assert (len(spans) + len(found.refused), spans[-1].name) == (2, "b")
+        assert convert_traces(found.request, Sent(), refused=found.refused).rejected[-1:]  # neither has an id
+
+
+def test_half_a_character_outside_of_the_spans_is_replaced_when_one_of_them_is_unreadable() -> None:
+    body = rb'{"resourceSpans":[{"schemaUrl":"cut \ud83d","scopeSpans":[{"spans":[{"name":NaN},{"name":"\ud83d"}]}]}]}'
+    found = read_traces(body)
+    (group,) = found.request.resource_spans
+    assert (group.schema_url, [span.name for span in group.scope_spans[0].spans]) == ("cut \ufffd", ["\ufffd"])
+    assert [refused for _, refused in found.refused] == [b'{"name":NaN}']
 
 
 def test_a_log_record_keeps_every_field() -> None:
@@ -111,5 +187,5 @@ def test_a_log_record_keeps_every_field() -> None:
         "eventName": "said",
     }
     body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [spelled]}]}]}).encode()
-    record = read_logs(body).resource_logs[0].scope_logs[0].log_records[0]
+    record = read_logs(body).request.resource_logs[0].scope_logs[0].log_records[0]
     assert {field.name for field, _ in record.ListFields()} == {field.name for field in record.DESCRIPTOR.fields}

@@ -1,4 +1,5 @@
 import asyncio
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -95,6 +96,31 @@ async def test_rejected_spans_are_counted_said_and_kept_as_dead_letters(
     assert [(letter.reason, letter.bytes) for letter in store.dead_letters()] == [
         ("span id has 5 bytes, not 8", broken.SerializeToString())
     ]
+
+
+async def test_an_unreadable_span_in_json_is_rejected_alone_and_kept_as_a_dead_letter(store: Store) -> None:
+    odd = b'{"name": "odd", "kind": NaN}'
+    good = {"traceId": trace_id("a").hex(), "spanId": "b7ad6b7169203331", "name": "a"}
+    request = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%b,%b]}]}]}' % (odd, json.dumps(good).encode())
+    async with running(store) as pipeline:
+        accepted = await pipeline.accept("traces", request, "json")
+    assert accepted.rejected == 1
+    assert "malformed" in accepted.message
+    assert stored(store) == ["a"]
+    assert [(letter.signal, letter.bytes) for letter in store.dead_letters()] == [("traces", odd)]
+
+
+async def test_a_log_record_that_is_not_utf8_is_rejected_alone_and_kept_as_a_dead_letter(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = logs(log_record("said"), log_record("odd")).SerializeToString().replace(b"odd", b"o\xff\xfe")
+    async with running(store) as pipeline:
+        accepted = await pipeline.accept("logs", request)
+    assert (accepted.rejected, accepted.message) == (1, "a text in it is not UTF-8 (1)")
+    assert "rejected 1 of 2 log records" in caplog.text
+    (records,) = store.read_traces([("default", trace_id("a").hex())]).values()
+    assert [record.event_name for record in records.logs] == ["said"]
+    assert [(letter.signal, b"\xff\xfe" in letter.bytes) for letter in store.dead_letters()] == [("logs", True)]
 
 
 async def test_a_full_queue_refuses_and_takes_again_when_it_is_empty(store: Store) -> None:
