@@ -15,6 +15,8 @@ from spanproof_instrumentation import labels
 tracer = trace.get_tracer("library")
 def work(*_):
     tracer.start_span("inside").end()
+WARM = ThreadPoolExecutor(1)
+WARM.submit(int).result()  # its thread is older than the span
 CHILD = "from opentelemetry import trace; trace.get_tracer('library').start_span('inside').end()"
 """
 WAYS = [
@@ -23,6 +25,7 @@ WAYS = [
     "class Own(threading.Thread):\n    def run(self):\n        work()\nthread = Own(); thread.start(); thread.join()",
     "with ThreadPoolExecutor(1) as pool: pool.submit(work).result()",
     "with ThreadPoolExecutor(1) as pool: list(pool.map(work, [1]))",
+    "WARM.submit(work).result()",
     "async def main():\n    await asyncio.to_thread(work)\nasyncio.run(main())",
     "async def main():\n    await asyncio.get_running_loop().run_in_executor(None, work)\nasyncio.run(main())",
     "async def one():\n    work()\nasync def main():\n    await asyncio.create_task(one())\nasyncio.run(main())",

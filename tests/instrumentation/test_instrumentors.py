@@ -3,12 +3,15 @@
 The distributions are made up, so that any combination can be had; tests/instrumentation/frameworks uses real ones.
 """
 
+from importlib.metadata import EntryPoint
+from itertools import permutations
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from spanproof_instrumentation import semconv
+from spanproof_instrumentation.instrumentors import GROUP, Candidate
 from tests.instrumentation.sink import Sink, run, run_agent, texts
 
 LIBRARY = """
@@ -165,6 +168,21 @@ def test_of_two_under_one_name_one_is_used_and_the_user_can_say_which(
     done = run_agent(TWO_CALL, http_sink.address, environment=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert http_sink.names() == expected
+
+
+@pytest.mark.parametrize("order", list(permutations([GENAI, OPENINFERENCE, "opentelemetry-instrumentation-openai"])))
+def test_the_current_conventions_go_before_older_ones_and_these_before_others(order: tuple[str, ...]) -> None:
+    values = {GENAI: "opentelemetry.instrumentation.genai.openai:I", OPENINFERENCE: "openinference.openai:I"}
+    found = [
+        Candidate(
+            name="openai",
+            distribution=name,
+            point=EntryPoint("openai", values.get(name, "opentelemetry.instrumentation.openai:I"), GROUP),
+        )
+        for name in order
+    ]
+    ranked = [candidate.distribution for candidate in sorted(found, key=lambda candidate: candidate.rank)]
+    assert ranked == [GENAI, "opentelemetry-instrumentation-openai", OPENINFERENCE]
 
 
 def test_one_that_the_agent_used_before_is_not_joined_by_another(http_sink: Sink, site: Site) -> None:

@@ -167,6 +167,11 @@ def test_a_pattern_never_lets_a_secret_pass_however_it_is_wrapped(wrapped: objec
         assert SECRET not in repr(value(re.compile(SECRET), given_value))
 
 
+@pytest.mark.parametrize("answer", [object(), {"a": object()}, ["a", object()], {1: "a"}])
+def test_an_answer_that_cannot_be_sent_drops_the_value(answer: object) -> None:
+    assert value(lambda name, given: answer, "x") is None
+
+
 def test_the_name_of_a_rule_says_what_it_is() -> None:
     rules = redaction.rules_of_text("sk-\\w+\n\n$.card\n")
     assert rules == ["sk-\\w+", "$.card"]
