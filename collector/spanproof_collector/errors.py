@@ -8,7 +8,11 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── StoreUnreachableError  nothing answers at the address
     │   └── StoreTooNewError       a newer spanproof wrote this store
     ├── DecodeError                bytes that are no OTLP
-    └── ServeError                 the server cannot start
+    │   └── TooLargeError          a request of more bytes than we take      (in otlp)
+    ├── BusyError                  more is in flight than we take on         (in pipeline)
+    ├── ServeError                 the server cannot start
+    ├── NoSuchFileError            a path to import that does not exist      (in importers)
+    └── UnknownFormatError         a format that no importer reads           (in importers)
 """
 
 from spanproof_instrumentation.errors import SpanproofError

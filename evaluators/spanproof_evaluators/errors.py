@@ -6,7 +6,11 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
-    └── ChoiceError                an id that fits no trial, or several
+    ├── ChoiceError                an id that fits no trial, or several
+    ├── UnreadableEndStateError    a recorded text that is no end state             (in model)
+    ├── DemoFolderError            a folder with what the demo did not make          (in demo)
+    ├── CollectorProcessError      a collector that did not come up or end well      (in demo)
+    └── AgentProcessError          an agent process of the demo that did not end well (in demo)
 
 The facts of a message are attributes too.
 """
