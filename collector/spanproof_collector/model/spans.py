@@ -18,6 +18,11 @@ Pairs = tuple[tuple[str, Value], ...]
 """Attributes in the order sent, duplicate keys kept."""
 
 
+def labels_in(pairs: Pairs) -> dict[str, Value]:
+    """Return what of a resource's attributes is in our namespace."""
+    return {key: value for key, value in pairs if key.startswith("spanproof.")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Resource:
     """Who sent it."""
@@ -97,6 +102,11 @@ class Span:
         """The attributes by key; of duplicate keys the last one."""
         return dict(self.pairs)
 
+    @cached_property
+    def labeled(self) -> Attributes:
+        """The attributes with the labels of the resource beneath them: agents of any language set those."""
+        return {**labels_in(self.resource.attributes), **self.attributes}
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogRecord:
@@ -123,3 +133,8 @@ class LogRecord:
     def attributes(self) -> Attributes:
         """The attributes by key; of duplicate keys the last one."""
         return dict(self.pairs)
+
+    @cached_property
+    def labeled(self) -> Attributes:
+        """The attributes with the labels of the resource beneath them: agents of any language set those."""
+        return {**labels_in(self.resource.attributes), **self.attributes}

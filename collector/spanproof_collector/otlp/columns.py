@@ -132,6 +132,7 @@ def convert_traces(
     for group in request.resource_spans:
         resource = _resource(group.resource, group.schema_url)
         project_name = project_of(group.resource)
+        labels = _labels_of(group.resource)
         for scope_spans in group.scope_spans:
             scope = _scope(scope_spans.scope, scope_spans.schema_url)
             scope_name = scope_spans.scope.name
@@ -172,7 +173,7 @@ def convert_traces(
                         span_version(span.SerializeToString(deterministic=True), group_sum),
                     )
                 )
-                projections.append(_projected(values, scope_name))
+                projections.append(_projected(labels | values if labels else values, scope_name))
     if not rows:
         return Batch(rejected=tuple(rejected))
     spans: dict[str, list[object]] = dict(zip(_SPAN_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -201,6 +202,7 @@ def convert_logs(
     for group in request.resource_logs:
         resource = _resource(group.resource, group.schema_url)
         project_name = project_of(group.resource)
+        labels = _labels_of(group.resource)
         for scope_logs in group.scope_logs:
             scope = _scope(scope_logs.scope, scope_logs.schema_url)
             shared = group_bytes(group.resource, group.schema_url, scope_logs.scope, scope_logs.schema_url)
@@ -234,7 +236,7 @@ def convert_logs(
                         scope,
                     )
                 )
-                projections.append(_projected_log(values, event_name, body_value))
+                projections.append(_projected_log(labels | values if labels else values, event_name, body_value))
     if not rows:
         return Batch(rejected=rejected)
     records: dict[str, list[object]] = dict(zip(_LOG_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -342,6 +344,11 @@ def _links(links: Iterable[trace_pb2.Span.Link], placer: Placer, project_name: s
             for link in links
         ]
     ).decode()
+
+
+def _labels_of(resource: resource_pb2.Resource) -> dict[str, Value]:
+    """Return the labels that a resource carries for all of its spans."""
+    return {pair.key: any_values.plain(pair.value) for pair in resource.attributes if pair.key.startswith("spanproof.")}
 
 
 def _resource(resource: resource_pb2.Resource, schema_url: str) -> str:

@@ -282,13 +282,13 @@ def _tool_call(
 
 
 def _first(spans: Sequence[Span], key: str) -> str | None:
-    return next((value for span in spans if (value := word(span.attributes, key))), None)
+    return next((value for span in spans if (value := word(span.labeled, key))), None)
 
 
 def _labels(spans: Sequence[Span]) -> dict[str, str]:
     found: dict[str, str] = {}
     for span in spans:
-        for key, value in span.pairs:
+        for key, value in span.labeled.items():
             if key.startswith(semconv.LABEL_PREFIX) and isinstance(value, str):
                 found.setdefault(key.removeprefix(semconv.LABEL_PREFIX), value)
     return found
@@ -333,7 +333,7 @@ def assemble(
     )
     # a workflow lends its name only where no agent has one
     agents = sorted((run for _, run in trial.agents()), key=lambda run: run.operation != "invoke_agent")
-    attempt = next((number for s in spans if (number := attempt_of(s.attributes)) is not None), None)
+    attempt = next((number for s in spans if (number := attempt_of(s.labeled)) is not None), None)
     times = [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]
     return Trial(
         trial_id=records.key.value,

@@ -145,7 +145,7 @@ def _nearest(spans: Mapping[str, Span], span: Span, attribute: "dict[str, str]")
 
 
 def _label_of(item: Span | LogRecord) -> str:
-    return word(item.attributes, semconv.TRIAL_ID)
+    return word(item.labeled, semconv.TRIAL_ID)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.store import Store
-from spanproof_collector.trials import read_trials
+from spanproof_collector.trials import read_trials, reindex
 from tests.factories import SECOND, T0, agent, asked, chat, said, span, told, tool, traces
 from tests.storing import put, trial_of, trials_of
 
@@ -35,6 +35,24 @@ def test_a_child_takes_the_label_of_its_nearest_ancestor(store: Store) -> None:
         "t-1": ["pay"],
         "t-2": ["mail"],
     }
+
+
+def test_labels_of_the_resource_hold_for_its_spans(store: Store) -> None:
+    labeled = {
+        "service.name": "cli",
+        "spanproof.trial.id": "t-1",
+        "spanproof.task.id": "fix",
+        "spanproof.label.team": "a",
+    }
+    trial = trial_of(
+        store,
+        traces(span("run", agent(), trace="a"), resource=labeled),
+        traces(span("pay", tool("pay") | {"spanproof.task.id": "other"}, trace="b", at=1), resource=labeled),
+    )
+    assert (trial.trial_id, trial.joined_by, trial.task_id, trial.labels) == ("t-1", "label", "fix", {"team": "a"})
+    before = list(read_trials(store, Filter(tasks=("fix",))))
+    reindex(store)
+    assert list(read_trials(store, Filter(tasks=("fix",)))) == before == [trial]
 
 
 def test_spans_of_one_session_are_one_trial_across_traces(store: Store) -> None:
