@@ -1,8 +1,9 @@
 """Fixtures for every part.
 
 The tests of one process share an embedded engine, and each finds its tables empty. An engine has one path a process and
-opens another once the first is closed, but each time it does, chDB leaves behind five threads of its pool with three
-descriptors each (schedstat, stat and io under /proc): after seventy stores ``select`` failed on descriptors past 1,023.
+opens another once the first is closed, for a tenth of a second and more. Also, of each engine that had a table of the
+kind MergeTree, chDB 26.5 leaves five threads in the process when it closes, with three descriptors each (schedstat,
+stat and io under /proc); smaller pools in its settings change nothing. Past 1,023 descriptors ``select`` fails.
 A test that opens a store of its own closes the shared one; the next that needs it opens a new one.
 """
 
