@@ -42,6 +42,19 @@ class {kind}:
 """
 
 
+UNINSTALLED = """
+from importlib import metadata
+_found = metadata.distribution
+
+def distribution(name):
+    if name == {name!r}:
+        raise metadata.PackageNotFoundError(name)
+    return _found(name)
+
+metadata.distribution = distribution
+"""
+
+
 class Site:
     """A folder of installed distributions."""
 
@@ -62,6 +75,15 @@ class Site:
         path.write_text(source, encoding="utf-8")
         points = f"[opentelemetry_instrumentor]\n{name} = {module}:Instrumentor\n"
         self._distribution(distribution, "", [f"{library}; extra == 'instruments'"], points)
+
+    def hide(self, *distributions: str) -> None:
+        """Make an instrumentor look absent that the machine may have: of one name the first on the path is found."""
+        for name in distributions:
+            self._distribution(name, "", [], "")
+
+    def uninstall(self, distribution: str) -> None:
+        """Make a distribution that the machine may have be none, for whoever asks by its name."""
+        Path(self.folder, "sitecustomize.py").write_text(UNINSTALLED.format(name=distribution), encoding="utf-8")
 
     def _distribution(self, name: str, record: str, requires: list[str], points: str) -> None:
         info = Path(self.folder, f"{name.replace('-', '_')}-1.0.dist-info")
@@ -229,6 +251,7 @@ def test_one_that_the_agent_uses_later_takes_the_place_of_ours(http_sink: Sink, 
 
 
 def test_a_native_tracing_of_the_anthropic_sdk_is_preferred_unless_it_is_switched_off(site: Site) -> None:
+    site.hide("opentelemetry-instrumentation-genai-anthropic")
     site.library("anthropic")
     site.instrumentor("anthropic", "genai-anthropic", "genai_anthropic", "anthropic")
     program = """
@@ -248,6 +271,7 @@ def test_a_native_tracing_of_the_anthropic_sdk_is_preferred_unless_it_is_switche
 def test_a_library_without_its_instrumentor_is_told_once_at_the_end_on_standard_error(
     http_sink: Sink, site: Site
 ) -> None:
+    site.hide("opentelemetry-instrumentation-genai-openai")
     site.library("openai")
     site.library("litellm")
     done = run_agent("import openai, litellm; print('ran')", http_sink.address, environment=site.environment)
@@ -322,6 +346,9 @@ def test_content_is_captured_as_asked(options: tuple[str, ...], user: dict[str, 
 
 @pytest.mark.parametrize(("also", "expected"), [(False, "true"), (True, "SPAN_ONLY")])
 def test_instrumentors_of_the_old_kind_are_asked_in_their_words(site: Site, also: bool, expected: str) -> None:
+    site.hide("opentelemetry-instrumentation-genai-openai")
+    if not also:
+        site.uninstall("opentelemetry-util-genai")
     site.instrumentor("openai", "opentelemetry-instrumentation-openai-v2", "openai_v2", "openai")
     if also:
         site.instrumentor("other", "opentelemetry-util-genai", "util_genai", "openai")

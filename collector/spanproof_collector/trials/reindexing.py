@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from spanproof_collector.dialects import LogProjection, Projection, project, project_log
 from spanproof_collector.model.spans import LogRecord, Span
-from spanproof_collector.store import Query, Store
+from spanproof_collector.store import Query, Store, insert_derived
 
 _TRACES_AT_ONCE = 200
 T = TypeVar("T")
@@ -62,7 +62,7 @@ def _write(store: Store, table: str, columns: dict[str, Sequence[object]], count
     now = time.time_ns() // 1_000_000
     rows = {**columns, "ingested_at": [now] * count}
     # the time is in the token too: an equal block written before has been replaced since, and must not hide this one
-    store.insert(table, rows, hashlib.sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest())
+    insert_derived(store, table, rows, hashlib.sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest())
 
 
 def reindex(store: Store) -> Reindexed:
