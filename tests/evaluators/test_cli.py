@@ -269,7 +269,10 @@ def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, capsys: pytest.C
     assert "1 trial of 1 task" in Ran(tmp_path, capsys, "report").out
 
 
-def test_in_a_pipe_a_trial_is_one_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_pipe_a_trial_is_one_line(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     Ran(place, capsys, "evaluate", "--suite", str(place / "suite.json"))
     lines = Ran(place, capsys, "trials").out.splitlines()
     assert [line.split()[:3] for line in lines if "FALSE SUCCESS" in line] == [["FALSE", "SUCCESS", "liar"]]
