@@ -12,7 +12,7 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("types", (sys.executable, "-m", "mypy")),
     ("import contracts", (str(BIN / "lint-imports"),)),
-    ("tests", (sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile")),   # a process a core, files whole
+    ("tests", (sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile")),  # a process a core, files whole
 )
 
 
