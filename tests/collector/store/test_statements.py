@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanproof_collector.server.statements import (
+from spanproof_collector.server.clickhouse.statements import (
     ACCESS_DENIED,
     HARMLESS_TABLE_FUNCTIONS,
     SETTING_REFUSED,
