@@ -9,6 +9,8 @@ from typing import Final
 # --- OpenTelemetry ------------------------------------------------------------------------------
 SERVICE_NAME: Final = "service.name"
 SESSION_ID: Final = "session.id"
+USER_ID: Final = "user.id"
+END_USER_ID: Final = "enduser.id"
 ERROR_TYPE: Final = "error.type"
 EVENT_NAME: Final = "event.name"
 

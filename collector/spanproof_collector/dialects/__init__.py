@@ -5,16 +5,30 @@ dialects: one that fails on a value has not read it, and nothing else is lost.
 """
 
 import logging
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from spanproof_collector.dialects import evidence
-from spanproof_collector.dialects._dialect import Dialect, LogReading, MessageEvent
+from spanproof_collector.dialects._dialect import Dialect, LogReading, LogView, MessageEvent, SpanView
 from spanproof_collector.dialects._join import canonical, digest64, of_asking, of_message, of_messages, of_tool
 from spanproof_collector.dialects._json import MOST_ATTEMPTS, count, word
+from spanproof_collector.dialects._registry import Registry
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
 from spanproof_collector.dialects.mcp import Mcp
-from spanproof_collector.model.readings import Absent, AgentRun, ModelCall, Other, Reading, Retrieval, ToolRun, Usage
+from spanproof_collector.model.readings import (
+    Absent,
+    AgentRun,
+    Decision,
+    ModelCall,
+    Other,
+    Reading,
+    Retrieval,
+    ToolRun,
+    Usage,
+)
+from spanproof_collector.model.spans import LogRecord, Span, SpanEvent
+from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.model.values import Attributes, Value
 from spanproof_instrumentation import semconv
 
@@ -23,51 +37,106 @@ __all__ = [
     "Dialect",
     "LogProjection",
     "LogReading",
+    "LogView",
     "MessageEvent",
     "Projection",
+    "SpanView",
     "attempt_of",
     "canonical",
     "evidence",
+    "foreign_results",
     "project",
     "project_log",
     "read_log",
     "read_span",
     "session_of",
+    "user_of",
+    "view_of",
+    "view_of_log",
     "word",
 ]
 
 DIALECTS: tuple[Dialect, ...] = (Mcp(), GenAI(), GenAIEvents())
+_registry = Registry(DIALECTS)
 
 
-def read_span(attributes: Attributes, scope_name: str, *, history: bool = True) -> tuple[str, Reading] | None:
+def view_of(span: Span) -> SpanView:
+    """Return a stored span as dialects see it."""
+    return SpanView(
+        attributes=span.attributes,
+        scope=span.scope.name,
+        name=span.name,
+        events=span.events,
+        span_id=span.span_id,
+    )
+
+
+def view_of_log(record: LogRecord) -> LogView:
+    """Return a stored log record as dialects see it."""
+    return LogView(
+        attributes=record.attributes,
+        event_name=record.event_name,
+        body=record.body,
+        scope=record.scope.name,
+        span_id=record.span_id,
+    )
+
+
+def read_span(span: SpanView) -> tuple[str, Reading] | None:
     """Return the first dialect that reads the span, with what it reads; ``None`` where none does."""
-    for dialect in DIALECTS:
+    found = _first_reading(_registry.of_span(span.attributes, span.scope), span)
+    return _first_reading(_registry.by_prefix(span.attributes), span) if found is None else found
+
+
+def _first_reading(dialects: Sequence[Dialect], span: SpanView) -> tuple[str, Reading] | None:
+    for dialect in dialects:
         try:
-            reading = dialect.read(attributes, scope_name, history=history)
+            reading = dialect.read(span)
         except Exception:
-            _logger.exception("dialect %s fails on a span of scope %r, which stays unread", dialect.name, scope_name)
+            _logger.exception("dialect %s fails on a span of scope %r, which stays unread", dialect.name, span.scope)
             continue
         if reading is not None:
             return dialect.name, reading
     return None
 
 
-def read_log(attributes: Attributes, event_name: str, body: Value, span_id: str) -> tuple[str, LogReading] | None:
+def read_log(log: LogView) -> tuple[str, LogReading] | None:
     """Return the first dialect that reads the log record, with what it reads; ``None`` where none does."""
-    for dialect in DIALECTS:
+    for dialect in _registry.of_log(log.event_name, word(log.attributes, semconv.EVENT_NAME), log.scope):
         try:
-            reading = dialect.read_log(attributes, event_name, body, span_id)
+            reading = dialect.read_log(log)
         except Exception:
-            _logger.exception("dialect %s fails on event %r, which stays unread", dialect.name, event_name)
+            _logger.exception("dialect %s fails on event %r, which stays unread", dialect.name, log.event_name)
             continue
         if reading is not None:
             return dialect.name, reading
     return None
+
+
+def foreign_results(span: SpanView) -> Iterator[ForeignResult]:
+    """Return the results of other tools that stand on a span."""
+    for dialect in _registry.of_span(span.attributes, span.scope):
+        try:
+            yield from dialect.foreign(span)
+        except Exception:
+            _logger.exception("dialect %s fails on the results on a span of scope %r", dialect.name, span.scope)
 
 
 def session_of(attributes: Attributes) -> str:
-    """Return the session id that a span or record carries itself, or ``""``."""
-    return word(attributes, semconv.CONVERSATION_ID) or word(attributes, semconv.SESSION_ID)
+    """Return the session id that a span or record carries itself, or ``""``: the conventions' keys, then dialects'."""
+    return _first_word(attributes, _registry.session_keys)
+
+
+def user_of(attributes: Attributes) -> str:
+    """Return the id of the user that a span or record carries itself, or ``""``."""
+    return _first_word(attributes, _registry.user_keys)
+
+
+def _first_word(attributes: Attributes, keys: Sequence[str]) -> str:
+    for key in keys:
+        if key in attributes and (found := word(attributes, key)):
+            return found
+    return ""
 
 
 _logger = logging.getLogger(__name__)
@@ -118,7 +187,7 @@ class LogProjection(NamedTuple):
 _NO_USAGE = Usage()
 
 
-def project(attributes: Attributes, *, scope_name: str) -> Projection:
+def project(attributes: Attributes, *, scope_name: str, name: str = "", events: Sequence[SpanEvent] = ()) -> Projection:
     """Return the canonical projection of a span.
 
     Only a span that names neither a session nor a trial looks for what it goes on from, so only its history is read;
@@ -127,10 +196,12 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
     Args:
         attributes: decoded values by key.
         scope_name: the instrumentation scope's name.
+        name: the span's name.
+        events: the span's events.
     """
     session_id, trial_id = session_of(attributes), word(attributes, semconv.TRIAL_ID)
     named = bool(session_id or trial_id)
-    found = read_span(attributes, scope_name, history=not named)
+    found = read_span(SpanView(attributes=attributes, scope=scope_name, name=name, events=events, history=not named))
     dialect, reading = found if found is not None else ("", None)
     kind, operation, provider, model, agent = "other", "", "", "", word(attributes, semconv.AGENT_NAME)
     tool_name = tool_call_id = ""
@@ -152,6 +223,8 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
             kind, operation, agent, model = "agent_call", reading.operation, reading.name or "", reading.model or ""
         case Retrieval():
             kind, operation = "retrieval", "retrieval"
+        case Decision():
+            kind, operation = "wait", "wait"
         case Other():
             operation = reading.operation
         case None:
@@ -183,9 +256,9 @@ def project(attributes: Attributes, *, scope_name: str) -> Projection:
     )
 
 
-def project_log(attributes: Attributes, *, event_name: str, body: Value) -> LogProjection:
+def project_log(attributes: Attributes, *, event_name: str, body: Value, scope_name: str = "") -> LogProjection:
     """Return the canonical projection of a log record."""
-    found = read_log(attributes, event_name, body, "")
+    found = read_log(LogView(attributes=attributes, event_name=event_name, body=body, scope=scope_name))
     dialect, reading = found if found is not None else ("", None)
     keys = set[str]()
     match reading:
@@ -193,6 +266,8 @@ def project_log(attributes: Attributes, *, event_name: str, body: Value) -> LogP
             keys = of_messages(reading)
         case MessageEvent(direction=direction, message=message):
             keys = of_message(message, output=direction == "output")
+        case ToolRun():
+            keys = of_tool(reading)
         case _:
             pass
     return LogProjection(

@@ -1,40 +1,87 @@
 """What a dialect is: one way of writing an agent's work into spans and log records."""
 
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Literal, TypeAlias
 
-from spanproof_collector.model.readings import Message, ModelCall, Reading
+import msgspec
+
+from spanproof_collector.model.readings import Decision, Message, ModelCall, Reading, ToolRun
+from spanproof_collector.model.spans import SpanEvent
 from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.model.values import Attributes, Value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageEvent:
+class MessageEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One message of a model call, told by a log record of its own."""
 
     direction: Literal["input", "output"]
     message: Message
 
 
-LogReading: TypeAlias = ModelCall | MessageEvent | ForeignResult
+LogReading: TypeAlias = ModelCall | ToolRun | Decision | MessageEvent | ForeignResult
 
 
-class Dialect(Protocol):
-    """Reads spans and log records of one dialect. Detection goes by attributes, then scope; never by span name."""
+class SpanView(msgspec.Struct, kw_only=True):
+    """A span as a dialect sees it. The name may be read; it never tells whose span it is."""
 
-    @property
-    def name(self) -> str:
-        """The name shown in a trial's ``dialects``."""
-        ...
+    attributes: Attributes
+    scope: str = ""
+    """The name of the instrumentation scope."""
 
-    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
-        """What the span says, or ``None`` where it is another dialect's span.
+    name: str = ""
+    events: Sequence[SpanEvent] = ()
+    span_id: str = ""
+    history: bool = True
+    """False: leave out what the model was given, its input and its tools. It is most of what there is to read, and the
+    projection of a span that names its session does without."""
 
-        ``history=False`` leaves out what the model was given, its input and its tools: it is most of what there is to
-        read, and the projection of a span that names its session does without.
-        """
-        ...
 
-    def read_log(self, attributes: Attributes, event_name: str, body: Value, span_id: str) -> LogReading | None:
+class LogView(msgspec.Struct, kw_only=True):
+    """A log record as a dialect sees it."""
+
+    attributes: Attributes
+    event_name: str = ""
+    body: Value = None
+    scope: str = ""
+    span_id: str = ""
+
+
+class Dialect:
+    """Reads spans and log records of one dialect.
+
+    Detection goes by what a dialect states here: attributes, then scope; never by span name or schema URL. A dialect
+    that is a candidate reads the span or says ``None``, and the next one in order is asked.
+    """
+
+    name: ClassVar[str]
+    """The name shown in a trial's ``dialects``."""
+
+    marks: ClassVar[frozenset[str]] = frozenset()
+    """Attribute keys of which one makes a span a candidate."""
+
+    prefixes: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of attribute keys; looked for only where nothing else claims the span."""
+
+    scopes: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of scope names; a span or record of such a scope is a candidate."""
+
+    log_events: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of event names; such a record is a candidate."""
+
+    session_keys: ClassVar[tuple[str, ...]] = ()
+    """Where the session stands, besides ``gen_ai.conversation.id`` and ``session.id``."""
+
+    user_keys: ClassVar[tuple[str, ...]] = ()
+    """Where the user stands, besides ``user.id`` and ``enduser.id``."""
+
+    def read(self, span: SpanView) -> Reading | None:
+        """What the span says, or ``None`` where it is another dialect's span."""
+        return None
+
+    def read_log(self, log: LogView) -> LogReading | None:
         """What the log record says, or ``None`` where it is another dialect's record."""
-        ...
+        return None
+
+    def foreign(self, span: SpanView) -> Iterable[ForeignResult]:
+        """Results of other tools that stand on a span of this dialect."""
+        return ()

@@ -10,6 +10,7 @@ import msgspec
 from spanproof_collector.model.readings import (
     Absent,
     CallPart,
+    DecisionPart,
     Message,
     ModelCall,
     OtherPart,
@@ -58,7 +59,7 @@ def _told(message: Message) -> Json:
                 )
             case ResponsePart():
                 told.append(["response", part.call_id, None if isinstance(part.response, Absent) else part.response])
-            case OtherPart():
+            case OtherPart() | DecisionPart():
                 pass  # reasoning and media are often left out when a history is sent again
     return told
 

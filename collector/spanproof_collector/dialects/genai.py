@@ -1,10 +1,9 @@
 """The GenAI semantic conventions: attributes on spans, and the same on inference detail events."""
 
 import math
-from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from spanproof_collector.dialects._dialect import LogReading
+from spanproof_collector.dialects._dialect import Dialect, LogReading, LogView, SpanView
 from spanproof_collector.dialects._json import BrokenError, broken, count, loose, recorded, strings, text, unblocked
 from spanproof_collector.dialects._messages import definitions, messages, unread
 from spanproof_collector.model.readings import (
@@ -113,14 +112,16 @@ def _result(attributes: Attributes) -> Recorded:
     return ABSENT
 
 
-@dataclass(frozen=True)
-class GenAI:
+class GenAI(Dialect):
     """Spans with ``gen_ai.operation.name``; log events of inference details and evaluation results."""
 
-    name: str = "genai"
+    name: ClassVar = "genai"
+    marks: ClassVar = frozenset({semconv.OPERATION})
+    log_events: ClassVar = (semconv.EVENT_INFERENCE_DETAILS, semconv.EVENT_EVALUATION_RESULT)
 
-    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
+    def read(self, span: SpanView) -> Reading | None:
         """What the span says, by its operation."""
+        attributes, history = span.attributes, span.history
         operation = attributes.get(semconv.OPERATION)
         if not isinstance(operation, str):
             return None
@@ -146,9 +147,10 @@ class GenAI:
             case _:
                 return Other(operation=operation)
 
-    def read_log(self, attributes: Attributes, event_name: str, body: Value, span_id: str) -> LogReading | None:
+    def read_log(self, log: LogView) -> LogReading | None:
         """Inference details repeat a span's attributes; an evaluation result is somebody else's word."""
-        match event_name:
+        attributes = log.attributes
+        match log.event_name:
             case semconv.EVENT_INFERENCE_DETAILS:
                 return _model_call(attributes, text(attributes, semconv.OPERATION) or "chat")
             case semconv.EVENT_EVALUATION_RESULT:
@@ -159,7 +161,7 @@ class GenAI:
                     label=text(attributes, semconv.EVALUATION_LABEL),
                     explanation=text(attributes, semconv.EVALUATION_EXPLANATION),
                     error_type=text(attributes, semconv.ERROR_TYPE),
-                    span_id=span_id or None,
+                    span_id=log.span_id or None,
                 )
             case _:
                 return None

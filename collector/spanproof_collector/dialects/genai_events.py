@@ -1,12 +1,12 @@
 """The GenAI conventions of v1.28 to v1.36: one log event per message, its payload in the body."""
 
-from dataclasses import dataclass
+from typing import ClassVar
 
-from spanproof_collector.dialects._dialect import LogReading, MessageEvent
+from spanproof_collector.dialects._dialect import Dialect, LogReading, LogView, MessageEvent
 from spanproof_collector.dialects._json import loose, to_json
 from spanproof_collector.dialects._messages import role
-from spanproof_collector.model.readings import ABSENT, CallPart, Message, Part, Reading, ResponsePart, Role, Text
-from spanproof_collector.model.values import Attributes, Json, Value
+from spanproof_collector.model.readings import ABSENT, CallPart, Message, Part, ResponsePart, Role, Text
+from spanproof_collector.model.values import Json
 from spanproof_instrumentation import semconv
 
 _INPUTS: dict[str, Role] = {
@@ -53,24 +53,23 @@ def _message(body: Json, default: Role, finish_reason: str | None = None) -> Mes
     return Message(role=said, parts=tuple(parts), finish_reason=finish_reason)
 
 
-@dataclass(frozen=True)
-class GenAIEvents:
-    """Log events ``gen_ai.{system,user,assistant,tool}.message`` and ``gen_ai.choice``."""
+class GenAIEvents(Dialect):
+    """Log events ``gen_ai.{system,user,assistant,tool}.message`` and ``gen_ai.choice``.
 
-    name: str = "genai_events"
+    No span is this dialect's own: the spans of its era are the conventions'.
+    """
 
-    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
-        """No span is this dialect's own: the spans of its era are the conventions'."""
-        return None
+    name: ClassVar = "genai_events"
+    log_events: ClassVar = (*_INPUTS, semconv.EVENT_CHOICE)
 
-    def read_log(self, attributes: Attributes, event_name: str, body: Value, span_id: str) -> LogReading | None:
+    def read_log(self, log: LogView) -> LogReading | None:
         """One message of the model call whose span the record names."""
-        if event_name == semconv.EVENT_CHOICE:
-            choice = to_json(body)
+        if log.event_name == semconv.EVENT_CHOICE:
+            choice = to_json(log.body)
             if not isinstance(choice, dict):
                 return None
             reason = choice.get("finish_reason")
             message = _message(choice.get("message"), "assistant", reason if isinstance(reason, str) else None)
             return MessageEvent(direction="output", message=message)
-        said = _INPUTS.get(event_name)
-        return None if said is None else MessageEvent(direction="input", message=_message(to_json(body), said))
+        said = _INPUTS.get(log.event_name)
+        return None if said is None else MessageEvent(direction="input", message=_message(to_json(log.body), said))

@@ -1,22 +1,22 @@
 """Model Context Protocol spans: the protocol's two sides of a call that the agent's own tool span may tell too."""
 
-from dataclasses import dataclass
+from typing import ClassVar
 
-from spanproof_collector.dialects._dialect import LogReading
+from spanproof_collector.dialects._dialect import Dialect, SpanView
 from spanproof_collector.dialects._json import broken, recorded, text
 from spanproof_collector.model.readings import Other, Reading, ToolRun
-from spanproof_collector.model.values import Attributes, Value
 from spanproof_instrumentation import semconv
 
 
-@dataclass(frozen=True)
-class Mcp:
+class Mcp(Dialect):
     """Spans with ``mcp.method.name``."""
 
-    name: str = "mcp"
+    name: ClassVar = "mcp"
+    marks: ClassVar = frozenset({semconv.MCP_METHOD})
 
-    def read(self, attributes: Attributes, scope_name: str, *, history: bool = True) -> Reading | None:
+    def read(self, span: SpanView) -> Reading | None:
         """A ``tools/call`` is a tool run; every other method is protocol work."""
+        attributes = span.attributes
         method = attributes.get(semconv.MCP_METHOD)
         if not isinstance(method, str):
             return None
@@ -35,7 +35,3 @@ class Mcp:
             mcp_side="server" if server else "client",
             truncated_values=broken(arguments) + broken(result),
         )
-
-    def read_log(self, attributes: Attributes, event_name: str, body: Value, span_id: str) -> LogReading | None:
-        """The protocol writes no log records."""
-        return None

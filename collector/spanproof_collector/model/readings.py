@@ -55,8 +55,19 @@ class ResponsePart(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's answer, as the next model call was given it."""
 
     call_id: str | None = None
+    name: str | None = None
+    """The tool's name, where the answer carries it: it joins answers that have no call id."""
+
     response: Recorded = ABSENT
     is_error: bool | None = None
+
+
+class DecisionPart(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody allowed a call that waited for it, or did not."""
+
+    call_id: str
+    approved: bool
+    reason: str | None = None
 
 
 class OtherPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +77,7 @@ class OtherPart(msgspec.Struct, frozen=True, kw_only=True):
     content: Json = None
 
 
-Part: TypeAlias = Text | CallPart | ResponsePart | OtherPart
+Part: TypeAlias = Text | CallPart | ResponsePart | DecisionPart | OtherPart
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +123,9 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolDefinition, ...] = ()
     finish_reasons: tuple[str, ...] = ()
     usage: Usage = Usage()
+    error: str | None = None
+    """What the dialect says of a failure beside the span's status."""
+
     truncated_values: int = 0
 
 
@@ -124,6 +138,15 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     result: Recorded = ABSENT
     mcp_side: Literal["client", "server"] | None = None
     """Set where this is a protocol span beneath the agent's own tool span."""
+
+    error: str | None = None
+    """What the dialect says of a failure beside the span's status."""
+
+    stopped: Literal["deferred", "denied", "invalid"] | None = None
+    """The dialect says that this run never began: it waits for a decision, was denied, or its arguments were wrong."""
+
+    handoff_to: str | None = None
+    """Set where the span is a handoff: the agent that goes on."""
 
     truncated_values: int = 0
 
@@ -139,6 +162,9 @@ class AgentRun(msgspec.Struct, frozen=True, kw_only=True):
     output: tuple[Message, ...] | None = None
     tools: tuple[ToolDefinition, ...] = ()
     finish_reasons: tuple[str, ...] = ()
+    error: str | None = None
+    """What the dialect says of a failure beside the span's status."""
+
     truncated_values: int = 0
 
 
@@ -149,10 +175,24 @@ class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
 
 
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody was asked whether a call may run. Without a call id it is of the tool span around it."""
+
+    approved: bool | None
+    """``None``: no answer yet, or none recorded."""
+
+    call_id: str | None = None
+    name: str | None = None
+    """The tool."""
+
+    by: str | None = None
+    reason: str | None = None
+
+
 class Other(msgspec.Struct, frozen=True, kw_only=True):
     """A span that the dialect knows and that is no step of the agent's (memory, plan, session bookkeeping)."""
 
     operation: str
 
 
-Reading: TypeAlias = ModelCall | ToolRun | AgentRun | Retrieval | Other
+Reading: TypeAlias = ModelCall | ToolRun | AgentRun | Retrieval | Decision | Other

@@ -18,7 +18,7 @@ from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from spanproof_collector.dialects import LogProjection, Projection, project, project_log
-from spanproof_collector.model.spans import SPAN_KINDS, STATUS_CODES
+from spanproof_collector.model.spans import SPAN_KINDS, STATUS_CODES, SpanEvent
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
 from spanproof_collector.otlp.batch import Batch, Rejected
@@ -173,7 +173,9 @@ def convert_traces(
                         span_version(span.SerializeToString(deterministic=True), group_sum),
                     )
                 )
-                projections.append(_projected(labels | values if labels else values, scope_name))
+                projections.append(
+                    _projected(labels | values if labels else values, scope_name, span.name, span.events)
+                )
     if not rows:
         return Batch(rejected=tuple(rejected))
     spans: dict[str, list[object]] = dict(zip(_SPAN_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -236,7 +238,9 @@ def convert_logs(
                         scope,
                     )
                 )
-                projections.append(_projected_log(labels | values if labels else values, event_name, body_value))
+                projections.append(
+                    _projected_log(labels | values if labels else values, event_name, body_value, scope_logs.scope.name)
+                )
     if not rows:
         return Batch(rejected=rejected)
     records: dict[str, list[object]] = dict(zip(_LOG_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -259,17 +263,27 @@ def _rejected(signal: Signal, refused: Iterable[Refused], origin: Origin) -> lis
     return [Rejected(signal=signal, reason=each.reason, body=each.body, origin=shown) for each in refused]
 
 
-def _projected(values: dict[str, Value], scope_name: str) -> Projection:
+def _projected(
+    values: dict[str, Value], scope_name: str, name: str, events: Iterable[trace_pb2.Span.Event]
+) -> Projection:
     try:
-        return project(values, scope_name=scope_name)
+        return project(values, scope_name=scope_name, name=name, events=tuple(map(_event, events)) if events else ())
     except Exception:
         _logger.exception("a dialect fails on a span of scope %r, which is stored without a projection", scope_name)
         return project({}, scope_name="")
 
 
-def _projected_log(values: dict[str, Value], event_name: str, body: Value) -> LogProjection:
+def _event(event: trace_pb2.Span.Event) -> SpanEvent:
+    return SpanEvent(
+        time=event.time_unix_nano,
+        name=event.name,
+        pairs=tuple((pair.key, any_values.plain(pair.value)) for pair in event.attributes),
+    )
+
+
+def _projected_log(values: dict[str, Value], event_name: str, body: Value, scope_name: str) -> LogProjection:
     try:
-        return project_log(values, event_name=event_name, body=body)
+        return project_log(values, event_name=event_name, body=body, scope_name=scope_name)
     except Exception:
         _logger.exception("a dialect fails on event %r, which is stored without a projection", event_name)
         return project_log({}, event_name="", body=None)

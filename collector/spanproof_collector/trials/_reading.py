@@ -6,10 +6,26 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from spanproof_collector.dialects import MessageEvent, evidence, read_log, read_span
-from spanproof_collector.model.readings import AgentRun, Message, ModelCall, Other, Reading, ToolRun
-from spanproof_collector.model.spans import LogRecord, Span
+from spanproof_collector.dialects import (
+    MessageEvent,
+    evidence,
+    foreign_results,
+    read_log,
+    read_span,
+    view_of,
+    view_of_log,
+    word,
+)
+from spanproof_collector.model.readings import Absent, AgentRun, Decision, Message, ModelCall, Other, Reading, ToolRun
+from spanproof_collector.model.spans import LogRecord, Span, SpanEvent
 from spanproof_collector.model.trials import ForeignResult
+
+
+def _exception(event: SpanEvent) -> str:
+    if event.name != "exception":
+        return ""
+    told = [value for key in ("exception.type", "exception.message") if (value := word(event.attributes, key))]
+    return ": ".join(told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +38,14 @@ class ReadSpan:
 
     @property
     def failed(self) -> bool:
-        """True where the span's status is ERROR."""
-        return self.span.status == "ERROR"
+        """True where the span's status is ERROR, or its dialect tells of a failure."""
+        return self.span.status == "ERROR" or getattr(self.reading, "error", None) is not None
+
+    @property
+    def error(self) -> str:
+        """What is said of the failure: by the dialect, the status, or an exception's event."""
+        told = getattr(self.reading, "error", None) or self.span.status_message
+        return told or next((said for event in reversed(self.span.events) if (said := _exception(event))), "")
 
     def read_as(self, reading: Reading) -> "ReadSpan":
         """The same span, read otherwise."""
@@ -70,6 +92,10 @@ class ReadTrial:
         """Every tool span, in order."""
         return [(item, item.reading) for item in self.spans if isinstance(item.reading, ToolRun)]
 
+    def decisions(self) -> list[tuple[ReadSpan, Decision]]:
+        """Every decision on a call, in order."""
+        return [(item, item.reading) for item in self.spans if isinstance(item.reading, Decision)]
+
     def agents(self) -> list[tuple[ReadSpan, AgentRun]]:
         """Every run of an agent or workflow, in order."""
         return [(item, item.reading) for item in self.spans if isinstance(item.reading, AgentRun)]
@@ -101,6 +127,42 @@ def _merged(call: ModelCall, told: ModelCall) -> ModelCall:
         if told.input or told.output
         else call.truncated_values,
     )
+
+
+def _merged_run(run: ToolRun, told: ToolRun) -> ToolRun:
+    """Fill what the span of a tool lacks from a log record of the same call."""
+    return replace(
+        run,
+        name=run.name or told.name,
+        call_id=run.call_id or told.call_id,
+        arguments=told.arguments if isinstance(run.arguments, Absent) else run.arguments,
+        result=told.result if isinstance(run.result, Absent) else run.result,
+        error=run.error or told.error,
+        stopped=run.stopped or told.stopped,
+        truncated_values=run.truncated_values + told.truncated_values,
+    )
+
+
+def _with_logged_runs(items: list[ReadSpan], logged: Sequence[tuple[LogRecord, ToolRun]]) -> list[ReadSpan]:
+    """Put what log records tell of tool runs into the tool's span: by span id, else by call id, else alone."""
+    found = {(item.span.trace_id, item.span.span_id): item for item in items}
+    for record, told in logged:
+        here = found.get((record.trace_id, record.span_id))
+        if here is None or not isinstance(here.reading, ToolRun):
+            here = next(
+                (
+                    item
+                    for item in found.values()
+                    if isinstance(item.reading, ToolRun) and told.call_id and item.reading.call_id == told.call_id
+                ),
+                None,
+            )
+        if here is not None and isinstance(here.reading, ToolRun):
+            found[(here.span.trace_id, here.span.span_id)] = here.read_as(_merged_run(here.reading, told))
+            continue
+        span = _pseudo_span(record, known_span=True)
+        found[(span.trace_id, span.span_id)] = ReadSpan(span=span, reading=told, depth=0)
+    return list(found.values())
 
 
 def _depths(spans: Sequence[Span]) -> dict[tuple[str, str], int]:
@@ -159,6 +221,10 @@ class _Told:
             yield self.first, of_messages
 
 
+def _of(record: LogRecord) -> tuple[str, str]:
+    return (record.trace_id, record.span_id)
+
+
 def _pseudo_span(record: LogRecord, *, known_span: bool) -> Span:
     """Stand in for a span that was never sent, where a log record tells its model call."""
     time = record.time or record.observed_time
@@ -208,8 +274,10 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
     dialects: set[str] = set()
     told: dict[tuple[str, str], _Told] = defaultdict(_Told)
     foreign: list[ForeignResult] = []
+    runs: list[tuple[LogRecord, ToolRun]] = []
+    decisions: list[tuple[LogRecord, Decision]] = []
     for record in sorted(logs, key=lambda r: (r.time or r.observed_time, r.record_id)):
-        found = read_log(record.attributes, record.event_name, record.body, record.span_id)
+        found = read_log(view_of_log(record))
         if found is None:
             continue
         dialects.add(found[0])
@@ -219,6 +287,10 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
                 foreign.append(result)
             case ModelCall() as call:
                 here.calls.append((record, call))
+            case ToolRun() as run:
+                runs.append((record, run))
+            case Decision() as decision:
+                decisions.append((record, decision))
             case MessageEvent(direction=direction, message=message):
                 (here.inputs if direction == "input" else here.outputs).append(message)
                 here.first = here.first or record
@@ -226,11 +298,13 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
     items: list[ReadSpan] = []
     unclaimed = 0
     for span in spans:
-        claimed = read_span(span.attributes, span.scope.name)
+        view = view_of(span)
+        claimed = read_span(view)
         reading: Reading | None = None
         if claimed is not None:
             dialects.add(claimed[0])
             reading = claimed[1]
+            foreign += foreign_results(view)
         ours = evidence.present(span)
         if ours:
             dialects.add("spanproof")
@@ -244,6 +318,11 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
         for record, alone in here.alone(known_span=known):
             depth = depths[key] + 1 if known else 0
             items.append(ReadSpan(span=_pseudo_span(record, known_span=known), reading=alone, depth=depth))
+    items = _with_logged_runs(items, runs)
+    items += [
+        ReadSpan(span=_pseudo_span(record, known_span=True), reading=decision, depth=depths.get(_of(record), 0) + 1)
+        for record, decision in decisions
+    ]
     items = _told_once(sorted(items, key=lambda item: item.order))
     found_evidence = sorted(
         (item for span in spans for item in evidence.of_span(span)), key=lambda item: (item.time, item.span_id)

@@ -9,6 +9,7 @@ from spanproof_collector.model.readings import (
     AgentRun,
     CallPart,
     ContentState,
+    Decision,
     Message,
     ModelCall,
     Recorded,
@@ -230,7 +231,10 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
             case ModelCall():
                 kind = "model_call"
             case ToolRun() as run:
-                kind = "handoff" if infer_class(run.name, run.arguments) == "handoff" else "tool_call"
+                handoff = run.handoff_to is not None or infer_class(run.name, run.arguments) == "handoff"
+                kind = "handoff" if handoff else "tool_call"
+            case Decision():
+                kind = "wait"
             case AgentRun():
                 kind = "agent_call"
             case Retrieval():

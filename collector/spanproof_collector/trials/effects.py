@@ -166,7 +166,8 @@ def _recorded(value: Recorded) -> Recorded:
 def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Executed, str, str | None]:
     """Return whether a call ran, why we think so, and its error.
 
-    The reasons: ``refused``, ``result``, ``validation``, ``error``, ``error_text``, ``no_result``, ``not_recorded``.
+    The reasons: ``refused``, ``deferred``, ``result``, ``validation``, ``error``, ``error_text``, ``no_result``,
+    ``not_recorded``.
     A tool span alone proves nothing: calls that pause for approval or are denied leave one too.
     """
     response = _recorded(call.response)
@@ -174,17 +175,22 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
     own = [(item, run) for item, run in call.runs if run.mcp_side is None] or call.runs
     last = own[-1] if own else None
     failed = [item for item, _ in call.runs if item.failed]
-    told_by_spans = [_recorded(run.result) for item, run in call.runs if not item.failed]
+    told_by_spans = [_recorded(run.result) for item, run in call.runs if not item.failed and run.stopped is None]
     results = [result for result in told_by_spans if not isinstance(result, Absent)]
+    denied = call.decisions[-1] if call.decisions and call.decisions[-1].approved is False else None
     if refusals:
         return "no", "refused", refusals[-1].reason
+    if denied is not None and not results:
+        return "no", "refused", denied.reason or answer or None
     if not results and _REFUSED.search(answer):
         return "no", "refused", answer
+    if last is not None and last[1].stopped is not None and not results:
+        return "no", *_never_began(last[1].stopped, answer, last[0].error)
     if (last is not None and last[0].failed) or (failed and not results):
         item = last[0] if last is not None and last[0].failed else failed[-1]
         error_type = item.span.attributes.get(semconv.ERROR_TYPE)
         kind = error_type if isinstance(error_type, str) else ""
-        said = item.span.status_message or kind or "error"
+        said = item.error or kind or "error"
         if item.span.attributes.get(_FAILURE_STAGE) == "validation" or _NEVER_BEGAN.search(f"{kind} {said}"):
             return "no", "validation", said
         return "unknown", "error", said
@@ -195,6 +201,15 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         told = _error_text(response) or ((answer or "error") if call.response_is_error else None)
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     return "unknown", "not_recorded" if isinstance(call.arguments, Absent) else "no_result", None
+
+
+def _never_began(stopped: str, answer: str, error: str) -> tuple[str, str | None]:
+    """Why a call never began. One that waited for leave, did not run and was answered all the same was denied."""
+    if stopped == "invalid":
+        return "validation", error or answer or None
+    if stopped == "denied" or answer:
+        return "refused", answer or error or None
+    return "deferred", None
 
 
 @dataclass(frozen=True, slots=True)

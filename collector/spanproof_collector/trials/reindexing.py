@@ -30,7 +30,7 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _span_columns(spans: Sequence[Span]) -> dict[str, Sequence[object]]:
-    found = [project(span.labeled, scope_name=span.scope.name) for span in spans]
+    found = [project(span.labeled, scope_name=span.scope.name, name=span.name, events=span.events) for span in spans]
     columns: dict[str, Sequence[object]] = {
         "project": [span.project for span in spans],
         "trace_id": [span.trace_id for span in spans],
@@ -46,7 +46,7 @@ def _span_columns(spans: Sequence[Span]) -> dict[str, Sequence[object]]:
 
 
 def _log_columns(records: Sequence[LogRecord]) -> dict[str, Sequence[object]]:
-    found = [project_log(r.labeled, event_name=r.event_name, body=r.body) for r in records]
+    found = [project_log(r.labeled, event_name=r.event_name, body=r.body, scope_name=r.scope.name) for r in records]
     columns: dict[str, Sequence[object]] = {
         "project": [record.project for record in records],
         "trace_id": [record.trace_id for record in records],

@@ -14,6 +14,8 @@ from spanproof_collector.model.readings import (
     Absent,
     AgentRun,
     CallPart,
+    Decision,
+    DecisionPart,
     Message,
     ModelCall,
     Recorded,
@@ -37,6 +39,8 @@ class JoinedCall:
     """Where it stands in the order of asking: start, depth and id of the span that asked, then its place there."""
 
     runs: list[tuple[ReadSpan, ToolRun]] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    """What was decided on it, in order of time."""
 
     @property
     def signature(self) -> str | None:
@@ -46,7 +50,9 @@ class JoinedCall:
     @property
     def settled(self) -> bool:
         """True when one of its spans ended with a result or an error."""
-        return any(item.failed or not isinstance(run.result, Absent) for item, run in self.runs)
+        return any(
+            run.stopped is None and (item.failed or not isinstance(run.result, Absent)) for item, run in self.runs
+        )
 
 
 def _signature(name: str, arguments: Recorded) -> str:
@@ -89,10 +95,10 @@ class _Calls:
         return next((c for c in reversed(self._by_id.get(call_id, ())) if isinstance(c.response, Absent)), None)
 
 
-def _parts(messages: Iterable[Message]) -> Iterator[CallPart | ResponsePart]:
+def _parts(messages: Iterable[Message]) -> Iterator[CallPart | ResponsePart | DecisionPart]:
     for message in messages:
         for part in message.parts:
-            if isinstance(part, CallPart | ResponsePart):
+            if isinstance(part, CallPart | ResponsePart | DecisionPart):
                 yield part
 
 
@@ -140,16 +146,23 @@ def _replay(calls: _Calls, item: ReadSpan, call: ModelCall) -> None:
                 known.arguments = part.arguments
             told.add(id(known))
             open_here.append(known)
+        elif isinstance(part, DecisionPart):
+            decided = next((known for known in reversed(open_here) if known.call_id == part.call_id), None)
+            if decided is not None and not any(one.approved == part.approved for one in decided.decisions):
+                decided.decisions.append(Decision(approved=part.approved, call_id=part.call_id, reason=part.reason))
         else:
-            answered = _answered(calls, open_here, part.call_id)
+            answered = _answered(calls, open_here, part)
             if answered is not None and isinstance(answered.response, Absent):
                 answered.response = part.response
                 answered.response_is_error = part.is_error
 
 
-def _answered(calls: _Calls, open_here: list[JoinedCall], call_id: str | None) -> JoinedCall | None:
+def _answered(calls: _Calls, open_here: list[JoinedCall], part: ResponsePart) -> JoinedCall | None:
+    call_id = part.call_id
     for index in reversed(range(len(open_here))) if call_id else range(len(open_here)):
-        if open_here[index].call_id == call_id or not call_id or not open_here[index].call_id:
+        known = open_here[index]
+        named = not part.name or not known.name or part.name == known.name
+        if (known.call_id == call_id and call_id) or ((not call_id or not known.call_id) and named):
             return open_here.pop(index)
     return calls.unanswered(call_id) if call_id else None
 
@@ -159,7 +172,7 @@ def _attach(
 ) -> None:
     key = (item.span.trace_id, item.span.span_id)
     for ancestor in trial.ancestors(item):
-        if isinstance(ancestor.reading, ToolRun) and ancestor.reading.name == run.name:
+        if isinstance(ancestor.reading, ToolRun) and run.name in (ancestor.reading.name, ""):
             outer = owners.get((ancestor.span.trace_id, ancestor.span.span_id))
             if outer is not None:
                 owners[key] = outer
@@ -178,6 +191,22 @@ def _attach(
     chosen.runs.append((item, run))
 
 
+def _decided(
+    trial: ReadTrial, calls: _Calls, owners: dict[tuple[str, str], JoinedCall], item: ReadSpan, decision: Decision
+) -> None:
+    """Give a decision to its call: by call id, else to the tool span around it, else to the latest of its name."""
+    fitting = calls.candidates(decision.name or "", decision.call_id, ABSENT) if decision.call_id else []
+    around = (owners.get((outer.span.trace_id, outer.span.span_id)) for outer in trial.ancestors(item))
+    owner = next((call for call in around if call is not None), None)
+    if fitting:
+        owner = fitting[-1]
+    elif owner is None and decision.name:
+        named = [call for call in calls.all if call.name == decision.name and call.asked_at[0] <= item.span.start]
+        owner = named[-1] if named else None
+    if owner is not None:
+        owner.decisions.append(decision)
+
+
 def join(trial: ReadTrial) -> list[JoinedCall]:
     """Return the calls of a trial in the order in which they were asked for."""
     calls = _Calls()
@@ -193,4 +222,6 @@ def join(trial: ReadTrial) -> list[JoinedCall]:
     owners: dict[tuple[str, str], JoinedCall] = {}
     for item, run in sorted(trial.tools(), key=lambda pair: (pair[1].mcp_side is not None, pair[0].order)):
         _attach(trial, calls, owners, item, run)
+    for item, decision in trial.decisions():
+        _decided(trial, calls, owners, item, decision)
     return sorted(calls.all, key=lambda call: call.asked_at)

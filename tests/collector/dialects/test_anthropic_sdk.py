@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spanproof_collector.dialects import project, read_span
+from spanproof_collector.dialects import SpanView, project, read_span
 from spanproof_collector.model.readings import ModelCall, Recorded, ResponsePart, ToolRun
 from spanproof_collector.model.values import Value
 
@@ -35,7 +35,7 @@ def test_a_tools_answer_is_taken_out_of_its_only_block(content: list[Value], exp
         "gen_ai.tool.name": "issue_refund",
         "anthropic.tool_result.content": json.dumps(content),
     }
-    found = read_span(attributes, SCOPE)
+    found = read_span(SpanView(attributes=attributes, scope=SCOPE))
     assert found is not None
     assert isinstance(found[1], ToolRun)
     assert found[1].result == expected
@@ -45,7 +45,9 @@ def test_a_tools_answer_is_taken_out_of_its_only_block(content: list[Value], exp
 def test_the_answer_in_the_next_request_is_the_same(content: list[Value], expected: Recorded) -> None:
     part: Value = {"type": "tool_call_response", "id": "toolu_1", "response": content}
     messages = json.dumps([{"role": "user", "parts": [part]}])
-    found = read_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": messages}, SCOPE)
+    found = read_span(
+        SpanView(attributes={"gen_ai.operation.name": "chat", "gen_ai.input.messages": messages}, scope=SCOPE)
+    )
     assert found is not None
     assert isinstance(found[1], ModelCall)
     assert found[1].input is not None
@@ -53,7 +55,11 @@ def test_the_answer_in_the_next_request_is_the_same(content: list[Value], expect
 
 
 def test_the_stop_reason_is_a_finish_reason() -> None:
-    found = read_span({"gen_ai.operation.name": "chat", "anthropic.message.stop_reason": "max_tokens"}, SCOPE)
+    found = read_span(
+        SpanView(
+            attributes={"gen_ai.operation.name": "chat", "anthropic.message.stop_reason": "max_tokens"}, scope=SCOPE
+        )
+    )
     assert found is not None
     assert isinstance(found[1], ModelCall)
     assert found[1].finish_reasons == ("max_tokens",)

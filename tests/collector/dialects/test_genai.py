@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from spanproof_collector.dialects import DIALECTS, MessageEvent, project, project_log, read_log, read_span
+from spanproof_collector.dialects import (
+    DIALECTS,
+    LogView,
+    MessageEvent,
+    SpanView,
+    project,
+    project_log,
+    read_log,
+    read_span,
+)
 from spanproof_collector.model.readings import (
     ABSENT,
     AgentRun,
@@ -38,7 +47,7 @@ READ = (
 
 
 def _read(attributes: dict[str, Value]) -> Reading:
-    found = read_span(attributes, "")
+    found = read_span(SpanView(attributes=attributes))
     assert found is not None
     return found[1]
 
@@ -172,9 +181,8 @@ def test_each_operation_is_read_as_what_it_is() -> None:
 
 
 def test_a_span_without_an_operation_is_no_span_of_the_conventions() -> None:
-    assert (
-        read_span({"http.request.method": "GET", "gen_ai.request.model": "x"}, "opentelemetry.instrumentation") is None
-    )
+    attributes: dict[str, Value] = {"http.request.method": "GET", "gen_ai.request.model": "x"}
+    assert read_span(SpanView(attributes=attributes, scope="opentelemetry.instrumentation")) is None
 
 
 def test_a_protocol_span_is_read_as_one_side_of_a_call() -> None:
@@ -186,12 +194,12 @@ def test_a_protocol_span_is_read_as_one_side_of_a_call() -> None:
 
 
 def test_a_result_of_another_evaluator_is_read_as_foreign() -> None:
-    found = read_log(
-        {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0, "gen_ai.evaluation.score.label": "fail"},
-        "gen_ai.evaluation.result",
-        None,
-        "ab" * 8,
-    )
+    attributes: dict[str, Value] = {
+        "gen_ai.evaluation.name": "tone",
+        "gen_ai.evaluation.score.value": 0,
+        "gen_ai.evaluation.score.label": "fail",
+    }
+    found = read_log(LogView(attributes=attributes, event_name="gen_ai.evaluation.result", span_id="ab" * 8))
     expected = ForeignResult(name="tone", score=0.0, label="fail", explanation=None, error_type=None, span_id="ab" * 8)
     assert found == ("genai", expected)
 
@@ -238,11 +246,14 @@ def test_a_result_of_another_evaluator_is_read_as_foreign() -> None:
 def test_the_log_events_of_older_conventions_are_single_messages(
     name: str, body: Value, expected: MessageEvent
 ) -> None:
-    assert read_log({"gen_ai.system": "openai"}, name, body, "ab" * 8) == ("genai_events", expected)
+    assert read_log(LogView(attributes={"gen_ai.system": "openai"}, event_name=name, body=body)) == (
+        "genai_events",
+        expected,
+    )
 
 
 def test_a_record_of_no_known_event_is_nobodys() -> None:
-    assert read_log({}, "exception", None, "") is None
+    assert read_log(LogView(attributes={}, event_name="exception")) is None
     assert project_log({"session.id": "s"}, event_name="exception", body=None).session_id == "s"
 
 
