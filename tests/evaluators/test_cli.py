@@ -69,7 +69,7 @@ def test_a_trial_in_json_has_every_promised_key(place: Path, capsys: pytest.Capt
     (one,) = Ran(place, capsys, "trials", "--json", "--trial", "plain").lines
     assert one.keys() >= TRIAL_KEYS
     assert one["started_at"] == str(int(str(one["started_at"])))
-    assert one["cost"] == {"usd": "0.40", "covered": True, "reason": None, "catalogue": None}
+    assert one["cost"] == {"usd": "0.40", "covered": True, "reason": None, "catalogue": None, "source": "bill"}
     calls: list[dict[str, dict[str, object]]] = one["tool_calls"]  # type: ignore[assignment]  # a list in JSON
     assert [call["arguments"] for call in calls] == [{"order": "ORD-1"}]
     assert [call["effect"]["state"] for call in calls] == ["verified"]

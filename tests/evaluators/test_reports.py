@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from spanproof_collector.model.trials import ForeignResult
+from spanproof_collector.model.trials import Cost, ForeignResult
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.reports import Report
@@ -253,6 +254,15 @@ def test_what_was_never_recorded_is_said_and_not_shown_as_nothing() -> None:
     assert re.search(r"arguments +not recorded", text)
     assert re.search(r"result +not recorded", text)
     assert re.search(r"cost +unavailable: no bill was recorded", text)
+
+
+def test_a_cost_by_the_catalogue_names_the_catalogue() -> None:
+    priced = Cost(
+        usd=Decimal("0.0035"), covered=True, reason=None, catalogue="prices 1.0 sha256:ab", source="catalogue"
+    )
+    one = assessed(replace(trial(), cost=priced))
+    assert "$0.0035 (prices 1.0 sha256:ab)" in " ".join(printed("trial", one).split())
+    assert "$0.0035 (prices 1.0 sha256:ab)" in report_html(made([one]))
 
 
 def test_the_word_of_another_tool_is_shown_as_no_verdict_of_ours() -> None:

@@ -3,6 +3,7 @@
 Structs and not dataclasses: ingest makes ten of them a span, and a frozen dataclass costs six times as much to make.
 """
 
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -125,6 +126,9 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     error: str | None = None
     """What the dialect says of a failure beside the span's status."""
+
+    cost: Decimal | None = None
+    """What the sender recorded of the cost of this call, in USD."""
 
     truncated_values: int = 0
 

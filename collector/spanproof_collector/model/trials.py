@@ -176,12 +176,19 @@ class ForeignResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Money as billed. ``usd`` is ``None`` and ``covered`` false where a bill is missing, never 0."""
+    """Money as billed, or as the price catalogue has it. Never 0 where neither says anything."""
 
     usd: Decimal | None
+    """A lower bound where ``covered`` is false; ``None`` where there is neither bill nor price."""
+
     covered: bool
     reason: str | None
+    """Why it is not covered."""
+
     catalogue: str | None = None
+    """Name, version and hash of the catalogue, where its prices are in the sum."""
+
+    source: Literal["bill", "catalogue", "bill and catalogue"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

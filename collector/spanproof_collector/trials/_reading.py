@@ -122,6 +122,7 @@ def _merged(call: ModelCall, told: ModelCall) -> ModelCall:
         tools=call.tools or told.tools,
         finish_reasons=call.finish_reasons or told.finish_reasons,
         usage=usage,
+        cost=told.cost if call.cost is None else call.cost,
         # what the log record holds whole is not lost
         truncated_values=min(call.truncated_values, told.truncated_values)
         if told.input or told.output

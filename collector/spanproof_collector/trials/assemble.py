@@ -1,7 +1,6 @@
 """A trial put together from its spans and log records. The same records give the same trial, in whatever order."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from spanproof_collector.dialects import attempt_of, evidence, word
 from spanproof_collector.model.readings import (
@@ -22,7 +21,6 @@ from spanproof_collector.model.readings import (
 from spanproof_collector.model.spans import Span
 from spanproof_collector.model.trials import (
     Completeness,
-    Cost,
     EndState,
     Progress,
     Quality,
@@ -38,6 +36,7 @@ from spanproof_collector.model.trials import (
 from spanproof_collector.model.values import Json
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
 from spanproof_collector.trials.claims import read_claim
+from spanproof_collector.trials.costs import cost_of
 from spanproof_collector.trials.effects import assign_receipts, effect_of, infer_class, outcome_of_run
 from spanproof_collector.trials.grouping import TrialRecords
 from spanproof_collector.trials.tool_calls import JoinedCall, join
@@ -207,21 +206,6 @@ def _usage(trial: ReadTrial) -> Usage:
     return Usage(**totals)
 
 
-def _cost(trial: ReadTrial) -> Cost:
-    billed = [amount for item in trial.spans if (amount := evidence.cost(item.span.attributes)) is not None]
-    if not billed:
-        return Cost(usd=None, covered=False, reason="no_billed_cost")
-    unbilled = [
-        item
-        for item, _ in trial.models()
-        if evidence.cost(item.span.attributes) is None
-        and not any(evidence.cost(outer.span.attributes) is not None for outer in trial.ancestors(item))
-    ]
-    if unbilled:
-        return Cost(usd=sum(billed, Decimal(0)), covered=False, reason=f"{len(unbilled)} model calls without a bill")
-    return Cost(usd=sum(billed, Decimal(0)), covered=True, reason=None)
-
-
 def _steps(trial: ReadTrial) -> tuple[Step, ...]:
     waits = {item.span_id for item in trial.evidence if isinstance(item, Wait)}
     steps = []
@@ -376,7 +360,7 @@ def assemble(
             end_span=end_span,
         ),
         usage=_usage(trial),
-        cost=_cost(trial),
+        cost=cost_of(trial),
         completeness=Completeness(
             content=content,
             root_missing=root_missing,

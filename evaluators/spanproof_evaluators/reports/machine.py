@@ -73,6 +73,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             "covered": trial.cost.covered,
             "reason": trial.cost.reason,
             "catalogue": trial.cost.catalogue,
+            "source": trial.cost.source,
         },
         "completeness": {
             "content": trial.completeness.content,

@@ -238,12 +238,13 @@ def solved(one: Assessment) -> str:
 
 
 def cost(trial: Trial) -> str:
-    """Return what was billed; where a bill is missing, that it is a lower bound, and why."""
+    """Return what was billed, or priced and by which catalogue; where neither is, that it is a lower bound, and why."""
     billed = trial.cost
     why = because(billed.reason) if billed.reason else "no bill was recorded"
     if billed.usd is None:
         return f"unavailable: {why}"
-    return f"${billed.usd:f}" if billed.covered else f"at least ${billed.usd:f}: {why}"
+    amount = f"${billed.usd:f}" + (f" ({billed.catalogue})" if billed.catalogue else "")
+    return amount if billed.covered else f"at least {amount}: {why}"
 
 
 def yes_no(value: bool | None) -> str:

@@ -171,7 +171,7 @@ def test_cost_is_the_sum_of_bills_and_a_missing_bill_is_no_zero(store: Store) ->
 
 
 def test_without_any_bill_the_cost_is_unknown(store: Store) -> None:
-    trial = trial_of(store, traces(span("chat", OK)))
+    trial = trial_of(store, traces(span("run", agent())))
     assert (trial.cost.usd, trial.cost.covered, trial.cost.reason) == (None, False, "no_billed_cost")
 
 
