@@ -126,4 +126,15 @@ END_STATE_DIFF: Final = "spanproof.end_state.diff"  # JSON: what changed since t
 END_STATE_STATE: Final = "spanproof.end_state.state"  # JSON: {"tables": {name: [row]}, "files": {path: text}}
 
 # --- spanproof: a span that its process did not live to end -----------------------------------------
-UNFINISHED: Final = "spanproof.unfinished"  # sigterm | os._exit | exit: what ended the process, and the span with it
+UNFINISHED: Final = "spanproof.unfinished"  # sigterm | os._exit | exit | recording: what ended the span
+
+# --- spanproof: what importers of recorded sessions add ----------------------------------------------
+TIME_SYNTHETIC: Final = "spanproof.time.synthetic"  # bool: the recording has no time here; only the order is its own
+TOOL_REQUESTOR: Final = "spanproof.tool.requestor"  # agent | user: who called; agent where it is absent
+SUBAGENT: Final = "spanproof.subagent"  # bool: this run works for another one, and its words are no answer of the trial
+RECORDED_TURNS: Final = "spanproof.recorded.turns"  # one letter a turn of the recording, in order
+EVENT_RECORDED_CHANGES: Final = "spanproof.recorded_changes"
+CHANGES_ACTUAL: Final = "spanproof.recorded_changes.actual"  # JSON: what somebody saw change in the world
+CHANGES_GOLD: Final = "spanproof.recorded_changes.gold"  # JSON: what was meant to change
+CHANGES_CALLS: Final = "spanproof.recorded_changes.calls"  # JSON: call by call
+CHANGES_BY: Final = "spanproof.recorded_changes.by"

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from spanproof_collector.importers._importer import Damage, Found, Importer, Recorded, Skipped
+from spanproof_collector.importers._found import Damage, Recorded, Skipped
+from spanproof_collector.importers._importer import Found, Importer
 from spanproof_collector.importers.importing import (
     Imported,
     NoSuchFileError,

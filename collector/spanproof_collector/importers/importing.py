@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from spanproof_collector.errors import CollectorError
-from spanproof_collector.importers._importer import Damage, Importer, Recorded, Skipped
+from spanproof_collector.importers._files import ReadableFile
+from spanproof_collector.importers._found import Damage, Recorded, Skipped
+from spanproof_collector.importers._importer import Importer
+from spanproof_collector.importers._session import Session
+from spanproof_collector.importers._spans import request_of
 from spanproof_collector.otlp import Batch, Origin
 from spanproof_collector.pipeline import Writer
 from spanproof_collector.store import Store
@@ -125,9 +129,10 @@ class _Run:
 
     def read(self, file: Path, shown: str, *, named: bool) -> None:
         """Store what the file holds, if any importer reads it."""
+        readable = ReadableFile(file)
         try:
             for importer in self._importers:
-                found = importer.read(file)
+                found = importer.read(readable)
                 if found is None:
                     continue
                 self._formats[importer.name] += 1
@@ -136,6 +141,10 @@ class _Run:
                         case Recorded(request=request, data=data, refused=refused):
                             origin = Origin(f"import:{importer.name}", shown)
                             self._count(self._writer.add(request, data, origin, refused), shown)
+                        case Session() as session:
+                            request = request_of(session, importer.name)
+                            origin = Origin(f"import:{importer.name}", shown)
+                            self._count(self._writer.add(request, request.SerializeToString(), origin), shown)
                         case Damage(reason=reason, line=line):
                             self._rejected.append(Rejection(path=shown, line=line, reason=reason))
                         case Skipped(what=what):

@@ -3,18 +3,17 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from spanproof_collector.errors import DecodeError
 from spanproof_collector.importers._files import ReadableFile
-from spanproof_collector.importers._importer import Damage, Found, Recorded, Skipped
+from spanproof_collector.importers._found import Damage, Recorded, Skipped
+from spanproof_collector.importers._importer import Found
 from spanproof_collector.otlp import Form, decode_logs, decode_traces, signal_in
 from spanproof_collector.otlp.json_form import whole_part as whole_json
 from spanproof_collector.otlp.wire import groups, whole_part
 
 _BOM: Final = b"\xef\xbb\xbf"
-_HEAD: Final = 64 * 1024
 _NAMES: Final = (b'"resourceSpans"', b'"resourceLogs"', b'"resourceMetrics"')
 _GROUP: Final = b"\x0a"
 """The tag with which every request begins in protobuf: field 1, bytes."""
@@ -26,14 +25,13 @@ class Otlp:
 
     name: str = "otlp"
 
-    def read(self, path: Path) -> Iterator[Found] | None:
+    def read(self, file: ReadableFile) -> Iterator[Found] | None:
         """Return what the file holds, or ``None`` where it is no OTLP.
 
         Raises:
             OSError: the file cannot be read.
         """
-        file = ReadableFile(path)
-        head = file.head(_HEAD)
+        head = file.head
         if head.startswith(_GROUP):
             whole, cut = whole_part(file.everything())
             if signal_in(whole, "protobuf") is not None:
