@@ -10,7 +10,7 @@ from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Found
 from spanproof_collector.otlp import Form, decode_logs, decode_traces, signal_in
-from spanproof_collector.otlp.json_form import whole_part as whole_json
+from spanproof_collector.otlp.json_items import whole_part as whole_json
 from spanproof_collector.otlp.wire import groups, whole_part
 
 _BOM: Final = b"\xef\xbb\xbf"

@@ -1,9 +1,9 @@
 """Turns the bytes of an Export request, protobuf or JSON, into the protobuf message.
 
-A span or record that cannot be read is refused alone, with its reason and its bytes.
+A span or record that cannot be read is refused alone, with its reason and its bytes. A text of a resource or scope that
+is not UTF-8 is mended, so that its spans are kept.
 """
 
-import contextlib
 from collections.abc import Iterator
 from typing import Final, Literal
 
@@ -13,8 +13,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from spanproof_collector.errors import DecodeError
 from spanproof_collector.otlp import json_form
-from spanproof_collector.otlp.refused import Decoded, Refused, Request
-from spanproof_collector.otlp.wire import alone, items, signal_of, without
+from spanproof_collector.otlp.mending import mend
+from spanproof_collector.otlp.refused import MENDED, Decoded, Refused, Request, around_unreadable
+from spanproof_collector.otlp.wire import alone, groups, items, signal_of, without
 
 Signal = Literal["traces", "logs", "metrics"]
 Form = Literal["protobuf", "json"]
@@ -86,15 +87,36 @@ def _by_items(signal: Signal, kind: type[Request], body: bytes, error: ProtobufE
     """Return what can be read of a request that as a whole cannot.
 
     Raises:
-        DecodeError: What is wrong lies not in single spans or records, or it is no such request.
+        DecodeError: Something is cut off, nothing around the spans or records can be read, or it is no such request.
     """
-    if signal_of(body) == signal:
-        refused = tuple(_unreadable(kind, body))
-        rest = without(body, {each.body for each in refused})
-        with contextlib.suppress(ProtobufError):
-            if refused and rest is not None:
-                return Decoded(kind.FromString(rest), refused)
-    raise DecodeError(_hint(signal, body, str(error))) from error
+    hint = _hint(signal, body, str(error))
+    if signal_of(body) != signal or without(body, ()) is None:
+        raise DecodeError(hint) from error
+    mended = None if _reads(kind, without(body, {*items(body)})) else mend(body, kind.DESCRIPTOR)
+    readable: list[bytes] = []
+    refused: list[Refused] = []
+    part: bytes
+    for part in groups(body if mended is None else mended):
+        if _reads(kind, without(part, {*items(part)})):
+            unreadable = [*_unreadable(kind, part)]
+            refused += unreadable
+            readable.append(without(part, {each.body for each in unreadable}) or b"")
+        else:
+            refused += [Refused(around_unreadable("it is no protobuf"), item) for item in items(part)]
+    try:
+        if readable:
+            return Decoded(kind.FromString(b"".join(readable)), tuple(refused), "" if mended is None else MENDED)
+    except ProtobufError:
+        pass
+    raise DecodeError(hint) from error
+
+
+def _reads(kind: type[Request], body: bytes | None) -> bool:
+    try:
+        kind.FromString(body or b"")
+    except ProtobufError:
+        return False
+    return body is not None
 
 
 def _unreadable(kind: type[Request], body: bytes) -> Iterator[Refused]:

@@ -1,13 +1,13 @@
 """Reads OTLP/JSON into the protobuf messages: hex ids, numbers as text or numbers, unknown members ignored.
 
-Spans and log records are read one by one, so that one that cannot be read is refused alone.
+Spans and log records are read one by one, so that one that cannot be read is refused alone. Of a group whose resource
+or scope cannot be read its own spans are refused, and the other groups kept.
 """
 
-import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from google.protobuf.message import DecodeError as ProtobufError
@@ -16,21 +16,28 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from spanproof_collector.errors import DecodeError
 from spanproof_collector.otlp import json_structs as structs
+from spanproof_collector.otlp.json_items import Numbered, items_of_group
 from spanproof_collector.otlp.json_messages import log_record_of, resource_of, scope_of, span_of
-from spanproof_collector.otlp.refused import Decoded, Refused
+from spanproof_collector.otlp.refused import MENDED, Decoded, Refused, around_unreadable
 
 _T = TypeVar("_T")
+_Group = TypeVar("_Group")
+_Groups = list[_Group] | None
+_Raws = list[msgspec.Raw] | None
 _Items = Callable[[list[msgspec.Raw]], "Iterator[bytes | msgspec.Raw]"]
+
 _TRACES: Final = msgspec.json.Decoder(structs.Traces, strict=False)
-_LOGS: Final = msgspec.json.Decoder(structs.Logs, strict=False)
+_TRACES_APART: Final = msgspec.json.Decoder(structs.TracesApart, strict=False)
+_RESOURCE_SPANS: Final = msgspec.json.Decoder(structs.ResourceSpans, strict=False)
 _SPAN: Final = msgspec.json.Decoder(structs.Span, strict=False)
+_LOGS: Final = msgspec.json.Decoder(structs.Logs, strict=False)
+_LOGS_APART: Final = msgspec.json.Decoder(structs.LogsApart, strict=False)
+_RESOURCE_LOGS: Final = msgspec.json.Decoder(structs.ResourceLogs, strict=False)
 _LOG_RECORD: Final = msgspec.json.Decoder(structs.LogRecord, strict=False)
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
-_BRACKETS_AND_STRINGS: Final = re.compile(rb'[{}\[\]]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
-_AROUND_ITEMS: Final = b"{[{[{["  # of groups, of scopes in them, of spans or records in those
-_BRACE: Final = ord("{")
 _UNREADABLE: Final = (DecodeError, ValueError, TypeError, RecursionError, ProtobufError)
+_NO_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _MAX_REASON: Final = 300
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -38,116 +45,145 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def members(body: bytes) -> frozenset[str]:
     """Return the names of the outermost members, or none where the bytes are no JSON object."""
     try:
-        found, _ = _read(_MEMBERS, body)
+        try:
+            return frozenset(_MEMBERS.decode(body))
+        except _NO_JSON:
+            found = _decode(_MEMBERS, Numbered(body).text)
+            return frozenset(found)
     except DecodeError:
         return frozenset()
-    return frozenset(found)
 
 
 def read_traces(body: bytes) -> Decoded[ExportTraceServiceRequest]:
     """Return the traces request that the JSON spells, without the spans that cannot be read.
 
     Raises:
-        DecodeError: The bytes are no JSON, or a member outside of the spans has the wrong type.
+        DecodeError: The bytes are no JSON, or no group of spans in them can be read.
     """
-    message, items = _read(_TRACES, body)
+    opened = _opened(
+        body,
+        lambda text: _TRACES.decode(text).resource_spans,
+        lambda text: _decode(_TRACES_APART, text).resource_spans,
+        _RESOURCE_SPANS,
+    )
+    refused = list(opened.refused)
     request = ExportTraceServiceRequest()
-    refused: list[Refused] = []
-    with _outside_items():
-        for group in message.resource_spans or ():
-            groups = request.resource_spans.add(resource=resource_of(group.resource), schema_url=group.schema_url or "")
-            for each in group.scope_spans or ():
-                scope = groups.scope_spans.add(scope=scope_of(each.scope), schema_url=each.schema_url or "")
-                for raw in items(each.spans or []):
-                    try:
-                        scope.spans.append(span_of(_decode(_SPAN, raw)))
-                    except _UNREADABLE as error:
-                        refused.append(Refused(_why(error), bytes(raw)))
-    return Decoded(request, tuple(refused))
+    failure: Exception | None = None
+    for group in opened.groups:
+        scopes = group.scope_spans or ()
+        message = request.resource_spans.add(schema_url=group.schema_url or "")
+        try:
+            message.resource.CopyFrom(resource_of(group.resource))
+            for each in scopes:
+                message.scope_spans.add(scope=scope_of(each.scope), schema_url=each.schema_url or "")
+        except _UNREADABLE as error:
+            failure = error
+            refused += _all_refused(error, (raw for each in scopes for raw in opened.items(each.spans or [])))
+            del request.resource_spans[-1]
+            continue
+        for scope, each in zip(message.scope_spans, scopes, strict=True):
+            for raw in opened.items(each.spans or []):
+                try:
+                    scope.spans.append(span_of(_decode(_SPAN, raw)))
+                except _UNREADABLE as error:
+                    refused.append(Refused(_why(error), bytes(raw)))
+    if failure is not None and not request.resource_spans:
+        raise DecodeError(_why(failure)) from failure
+    return Decoded(request, tuple(refused), opened.warning)
 
 
 def read_logs(body: bytes) -> Decoded[ExportLogsServiceRequest]:
     """Return the logs request that the JSON spells, without the records that cannot be read.
 
     Raises:
-        DecodeError: The bytes are no JSON, or a member outside of the records has the wrong type.
+        DecodeError: The bytes are no JSON, or no group of records in them can be read.
     """
-    message, items = _read(_LOGS, body)
+    opened = _opened(
+        body,
+        lambda text: _LOGS.decode(text).resource_logs,
+        lambda text: _decode(_LOGS_APART, text).resource_logs,
+        _RESOURCE_LOGS,
+    )
+    refused = list(opened.refused)
     request = ExportLogsServiceRequest()
-    refused: list[Refused] = []
-    with _outside_items():
-        for group in message.resource_logs or ():
-            groups = request.resource_logs.add(resource=resource_of(group.resource), schema_url=group.schema_url or "")
-            for each in group.scope_logs or ():
-                scope = groups.scope_logs.add(scope=scope_of(each.scope), schema_url=each.schema_url or "")
-                for raw in items(each.log_records or []):
-                    try:
-                        scope.log_records.append(log_record_of(_decode(_LOG_RECORD, raw)))
-                    except _UNREADABLE as error:
-                        refused.append(Refused(_why(error), bytes(raw)))
-    return Decoded(request, tuple(refused))
+    failure: Exception | None = None
+    for group in opened.groups:
+        scopes = group.scope_logs or ()
+        message = request.resource_logs.add(schema_url=group.schema_url or "")
+        try:
+            message.resource.CopyFrom(resource_of(group.resource))
+            for each in scopes:
+                message.scope_logs.add(scope=scope_of(each.scope), schema_url=each.schema_url or "")
+        except _UNREADABLE as error:
+            failure = error
+            refused += _all_refused(error, (raw for each in scopes for raw in opened.items(each.log_records or [])))
+            del request.resource_logs[-1]
+            continue
+        for scope, each in zip(message.scope_logs, scopes, strict=True):
+            for raw in opened.items(each.log_records or []):
+                try:
+                    scope.log_records.append(log_record_of(_decode(_LOG_RECORD, raw)))
+                except _UNREADABLE as error:
+                    refused.append(Refused(_why(error), bytes(raw)))
+    if failure is not None and not request.resource_logs:
+        raise DecodeError(_why(failure)) from failure
+    return Decoded(request, tuple(refused), opened.warning)
 
 
-def whole_part(body: bytes) -> bytes | None:
-    """Return the request with the spans or records before the place where the JSON is cut off, or ``None``."""
-    ends = [end for _, end in _items(body)]
-    return body[: ends[-1]] + b"]}]}]}" if ends else None
+class _Opened(NamedTuple, Generic[_Group]):
+    """A request whose groups are read and whose items are not yet."""
+
+    groups: list[_Group]
+    items: _Items
+    refused: tuple[Refused, ...] = ()
+    warning: str = ""
 
 
-def _items(body: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each span or record begins and ends, told by brackets alone, so whatever it holds."""
-    open_brackets = bytearray()
-    start = 0
-    for token in _BRACKETS_AND_STRINGS.finditer(body):
-        match token[0]:
-            case b"{" | b"[":
-                if token[0] == b"{" and open_brackets == _AROUND_ITEMS:
-                    start = token.start()
-                open_brackets += token[0]
-            case b"}" | b"]" if open_brackets:
-                opened = open_brackets.pop()
-                if opened == _BRACE and open_brackets == _AROUND_ITEMS:
-                    yield start, token.end()
-            case _:
-                pass
-
-
-def _read(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> tuple[_T, _Items]:
-    """Return the request, and what gives the bytes of the items of one of its lists.
+def _opened(
+    body: bytes,
+    whole: "Callable[[bytes], _Groups[_Group]]",
+    apart: Callable[[bytes], _Raws],
+    group_decoder: "msgspec.json.Decoder[_Group]",
+) -> _Opened[_Group]:
+    """Return the groups of a request.
 
     Raises:
-        DecodeError: The bytes are no JSON or of another shape, and that not because of single items.
+        DecodeError: The bytes are no JSON or of another shape, and that not because of single items or groups.
     """
     try:
-        return decoder.decode(body), _as_they_are
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Opened(whole(body) or [], iter)
+    except _NO_JSON:
         pass
-    # One item that is no JSON makes the whole none. So the whole is read with a number in the place of each.
-    found: list[bytes] = []
-    parts: list[bytes] = []
-    end = 0
-    for start, stop in _items(body):
-        parts += (body[end:start], b'{"item":%d}' % len(found))
-        found.append(body[start:stop])
-        end = stop
-    message = _decode(decoder, b"".join((*parts, body[end:])))
+    # One item that is no JSON makes the whole none.
+    numbered = Numbered(body)
+    text, warning = numbered.text, ""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        text, warning = text.decode(errors="replace").encode(), MENDED
+    groups: list[_Group] = []
+    refused: list[Refused] = []
+    failure: DecodeError | None = None
+    for raw in apart(text) or ():
+        try:
+            groups.append(_decode(group_decoder, raw))
+        except DecodeError as error:
+            failure = error
+            refused += _all_refused(error, map(numbered.item, items_of_group(bytes(raw))))
+    if failure is not None and not groups:
+        raise failure
+    return _Opened(groups, lambda places: map(numbered.item, map(bytes, places)), tuple(refused), warning)
 
-    def by_number(places: list[msgspec.Raw]) -> Iterator[bytes]:
-        for place in map(bytes, places):
-            # Every object in these lists is one of ours; what is no object is not an item either.
-            yield found[int(place[place.index(b":") + 1 : -1])] if place[:1] == b"{" else place
 
-    return message, by_number
-
-
-def _as_they_are(items: list[msgspec.Raw]) -> Iterator[msgspec.Raw]:
-    return iter(items)
+def _all_refused(error: Exception, items: "Iterator[bytes | msgspec.Raw]") -> list[Refused]:
+    reason = around_unreadable(_why(error))
+    return [Refused(reason, bytes(item)) for item in items]
 
 
 def _decode(decoder: "msgspec.json.Decoder[_T]", body: "bytes | msgspec.Raw") -> _T:
     try:
         return decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except _NO_JSON as error:
         if not _HALF_CHARACTER.search(body):
             raise DecodeError(f"not OTLP/JSON: {error}") from error
     # A sender that cuts text by UTF-16 units leaves half a character, which JSON can spell and UTF-8 cannot.
@@ -156,14 +192,6 @@ def _decode(decoder: "msgspec.json.Decoder[_T]", body: "bytes | msgspec.Raw") ->
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"not OTLP/JSON: {error}") from error
-
-
-@contextlib.contextmanager
-def _outside_items() -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, TypeError, RecursionError, ProtobufError) as error:
-        raise DecodeError(f"not OTLP/JSON: {_why(error)}") from error
 
 
 def _why(error: Exception) -> str:

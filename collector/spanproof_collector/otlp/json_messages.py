@@ -55,10 +55,10 @@ def _key_values(pairs: list[structs.KeyValue] | None) -> list[common_pb2.KeyValu
     ]
 
 
-def resource_of(resource: structs.Resource | None) -> resource_pb2.Resource | None:
-    """Return the message of a resource."""
+def resource_of(resource: structs.Resource | None) -> resource_pb2.Resource:
+    """Return the message of a resource, an empty one where there is none."""
     if resource is None:
-        return None
+        return resource_pb2.Resource()
     return resource_pb2.Resource(
         attributes=_key_values(resource.attributes), dropped_attributes_count=resource.dropped_attributes_count or 0
     )

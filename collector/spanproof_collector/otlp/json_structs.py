@@ -160,3 +160,15 @@ class Logs(Struct):
     """A logs request."""
 
     resource_logs: list[ResourceLogs] | None = None
+
+
+class TracesApart(Struct):
+    """A traces request, each of its groups unread."""
+
+    resource_spans: list[msgspec.Raw] | None = None
+
+
+class LogsApart(Struct):
+    """A logs request, each of its groups unread."""
+
+    resource_logs: list[msgspec.Raw] | None = None

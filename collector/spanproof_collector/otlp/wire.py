@@ -5,13 +5,15 @@ from typing import Final, Literal, NamedTuple
 
 _VARINT: Final = 0
 _FIXED64: Final = 1
-_BYTES: Final = 2
+BYTES: Final = 2
 _FIXED32: Final = 5
-_PATH: Final = (1, 2, 2)
+PATH: Final = (1, 2, 2)
 """The fields that lead to an item: of groups, of scope groups in them, of items in those."""
 
 
-class _Field(NamedTuple):
+class Field(NamedTuple):
+    """A field of a message."""
+
     number: int
     wire_type: int
     start: int
@@ -43,7 +45,7 @@ def whole_part(body: bytes) -> tuple[bytes, bool]:
 
     Spans before the cut are kept, those of the last, broken group too; bytes that are no protobuf give nothing.
     """
-    part, cut = _whole(body, 0, len(body), _PATH)
+    part, cut = _whole(body, 0, len(body), PATH)
     return part, cut
 
 
@@ -57,14 +59,14 @@ def items(body: bytes) -> Iterator[bytes]:
 
 def alone(item: bytes) -> bytes:
     """Return a request that holds this item and nothing else."""
-    for number in reversed(_PATH):
+    for number in reversed(PATH):
         item = _spelled(number, item)
     return item
 
 
 def without(body: bytes, unwanted: Collection[bytes]) -> bytes | None:
     """Return the request without these items, or ``None`` where something around the items is cut off or broken."""
-    return _without(body, 0, len(body), _PATH, unwanted)
+    return _without(body, 0, len(body), PATH, unwanted)
 
 
 def groups(body: bytes) -> Iterator[bytes]:
@@ -75,11 +77,11 @@ def groups(body: bytes) -> Iterator[bytes]:
 
 def _whole(body: bytes, start: int, end: int, path: tuple[int, ...]) -> tuple[bytes, bool]:
     kept = start
-    for field in _fields(body, start, end):
+    for field in fields(body, start, end):
         if field.end <= end:
             kept = field.end
             continue
-        if field.wire_type == _BYTES and len(path) > 1 and field.number == path[0]:
+        if field.wire_type == BYTES and len(path) > 1 and field.number == path[0]:
             inner, _ = _whole(body, field.value, end, path[1:])
             return body[start:kept] + _spelled(path[0], inner), True
         return body[start:kept], True
@@ -89,11 +91,11 @@ def _whole(body: bytes, start: int, end: int, path: tuple[int, ...]) -> tuple[by
 def _without(body: bytes, start: int, end: int, path: tuple[int, ...], unwanted: Collection[bytes]) -> bytes | None:
     parts: list[bytes] = []
     reached = start
-    for field in _fields(body, start, end):
+    for field in fields(body, start, end):
         reached = field.end
         if reached > end:
             return None
-        if (field.number, field.wire_type) != (path[0], _BYTES):
+        if (field.number, field.wire_type) != (path[0], BYTES):
             parts.append(body[field.start : field.end])
         elif len(path) == 1:
             if body[field.value : field.end] not in unwanted:
@@ -107,30 +109,30 @@ def _without(body: bytes, start: int, end: int, path: tuple[int, ...], unwanted:
 
 
 def _spelled(number: int, value: bytes) -> bytes:
-    return bytes([number << 3 | _BYTES]) + _varint(len(value)) + value
+    return bytes([number << 3 | BYTES]) + varint(len(value)) + value
 
 
-def _item_signal(body: bytes, item: _Field) -> Literal["traces", "logs", "metrics"] | None:
-    shape = {(field.number, field.wire_type): field for field in _fields(body, item.value, item.end)}
+def _item_signal(body: bytes, item: Field) -> Literal["traces", "logs", "metrics"] | None:
+    shape = {(field.number, field.wire_type): field for field in fields(body, item.value, item.end)}
     if (7, _FIXED64) in shape or (8, _FIXED64) in shape:  # a span's start and end
         return "traces"
-    if shape.keys() & {(1, _FIXED64), (11, _FIXED64), (2, _VARINT), (6, _BYTES), (8, _FIXED32)}:
+    if shape.keys() & {(1, _FIXED64), (11, _FIXED64), (2, _VARINT), (6, BYTES), (8, _FIXED32)}:
         return "logs"  # times, severity, attributes, flags
-    first = shape.get((1, _BYTES))
+    first = shape.get((1, BYTES))
     if first is None:
         return None
-    if first.end - first.value == 16 and (2, _BYTES) in shape:
+    if first.end - first.value == 16 and (2, BYTES) in shape:
         return "traces"
-    return "metrics" if shape.keys() & {(number, _BYTES) for number in (5, 7, 9, 10, 11)} else None
+    return "metrics" if shape.keys() & {(number, BYTES) for number in (5, 7, 9, 10, 11)} else None
 
 
-def _inside(body: bytes, start: int, end: int, number: int) -> Iterator[_Field]:
-    for field in _fields(body, start, end):
-        if field.number == number and field.wire_type == _BYTES and field.end <= end:
+def _inside(body: bytes, start: int, end: int, number: int) -> Iterator[Field]:
+    for field in fields(body, start, end):
+        if field.number == number and field.wire_type == BYTES and field.end <= end:
             yield field
 
 
-def _fields(body: bytes, start: int, end: int) -> Iterator[_Field]:
+def fields(body: bytes, start: int, end: int) -> Iterator[Field]:
     """Yield the fields of one message; the last one may be cut off. Ends early at what is no field."""
     at = start
     while at < end:
@@ -150,7 +152,7 @@ def _fields(body: bytes, start: int, end: int) -> Iterator[_Field]:
                 stop = value + 4
             case _:
                 return
-        yield _Field(number, wire_type, at, value, stop)
+        yield Field(number, wire_type, at, value, stop)
         at = stop
 
 
@@ -167,7 +169,8 @@ def _read_varint(body: bytes, at: int, end: int) -> tuple[int, int]:
     return 0, end + 1
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
+    """Return how protobuf spells a number."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)

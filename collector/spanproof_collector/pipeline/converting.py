@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -28,11 +28,12 @@ Request = ExportTraceServiceRequest | ExportLogsServiceRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
-    """A batch, the hash of what it was made of, and how many bytes that was."""
+    """A batch, the hash of what it was made of, how many bytes that was, and what was changed to read it."""
 
     batch: Batch
     digest: bytes
     size: int
+    warning: str = ""
 
     @property
     def rows(self) -> int:
@@ -50,10 +51,10 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
     match signal:
         case "traces":
             traces = decode_traces(data, form)
-            return convert(traces.request, data, sent, refused=traces.refused)
+            return replace(convert(traces.request, data, sent, refused=traces.refused), warning=traces.warning)
         case "logs":
             logs = decode_logs(data, form)
-            return convert(logs.request, data, sent, refused=logs.refused)
+            return replace(convert(logs.request, data, sent, refused=logs.refused), warning=logs.warning)
         case "metrics":
             raise DecodeError("metrics are not stored")
 

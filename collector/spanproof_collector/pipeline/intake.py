@@ -147,7 +147,7 @@ class Pipeline:
         rejected = len(batch.rejected)
         self.counts.update(requests=1, spans=batch.span_count, log_records=batch.log_count, rejected=rejected)
         if not rejected:
-            return Accepted()
+            return Accepted(message=converted.warning)
         # The exporters of Python never read a partial success, so it must be seen here.
         reasons = Counter(each.reason for each in batch.rejected)
         message = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5))

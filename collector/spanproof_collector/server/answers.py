@@ -73,12 +73,16 @@ class Failure:
 
 
 def response(signal: Signal, accepted: Accepted, form: Form = "protobuf") -> bytes:
-    """Return the answer to a request that was taken, in its form; empty where nothing was rejected."""
-    if not accepted.rejected:
+    """Return the answer to a request that was taken, in its form; empty where there is nothing to tell.
+
+    With a message and nothing rejected it is what OTLP calls a warning.
+    """
+    if not accepted.rejected and not accepted.message:
         return b"" if form == "protobuf" else b"{}"
     name = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}[signal]
     if form == "json":
-        partial = {name: str(accepted.rejected), "errorMessage": accepted.message}
+        count = {name: str(accepted.rejected)} if accepted.rejected else {}
+        partial = count | {"errorMessage": accepted.message}
         return json.dumps({"partialSuccess": partial}).encode()
     match signal:
         case "traces":

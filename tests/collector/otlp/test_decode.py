@@ -102,9 +102,42 @@ def _sized(value: bytes) -> bytes:
     return (bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])) + value
 
 
-def test_a_resource_whose_text_is_not_utf8_refuses_the_request() -> None:
-    with pytest.raises(DecodeError, match="not an OTLP traces request"):
-        decode_traces(_not_utf8(traces(span("a"), resource={"k": "odd"})))
+def test_a_text_around_the_spans_that_is_not_utf8_is_mended_and_the_spans_are_kept() -> None:
+    binary = {"k": b"\xff", "text": "plain"}
+    for request, expected in (
+        (traces(span("a", binary), resource={"k": "odd"}), traces(span("a", binary), resource={"k": "o\ufffd\ufffd"})),
+        (
+            traces(span("a"), resource={"k": {"odd": ["odd", b"\xff"]}}),
+            traces(span("a"), resource={"k": {"o\ufffd\ufffd": ["o\ufffd\ufffd", b"\xff"]}}),
+        ),
+        (traces(span("a"), scope="odd"), traces(span("a"), scope="o\ufffd\ufffd")),
+    ):
+        found = decode_traces(_not_utf8(request))
+        assert found.request == expected
+        assert found.refused == ()
+        assert "U+FFFD" in found.warning
+
+
+def test_beside_a_mended_resource_an_unreadable_span_is_refused_alone() -> None:
+    found = decode_traces(_not_utf8(traces(span("a"), span("odd"), resource={"k": "odd"})))
+    assert found.request == traces(span("a"), resource={"k": "o\ufffd\ufffd"})
+    assert [body for _, body in found.refused] == [_not_utf8(span("odd"))]
+
+
+def test_a_resource_that_is_nested_too_deep_costs_its_own_spans_and_no_others() -> None:
+    deep = b"\x0a\x01x"
+    for _ in range(200):
+        deep = b"\x2a" + _sized(b"\x0a" + _sized(deep))
+    item = span("lost").SerializeToString()
+    resource = b"\x0a" + _sized(b"\x0a" + _sized(b"\x0a\x01k\x12" + _sized(deep)))
+    group = b"\x0a" + _sized(resource + b"\x12" + _sized(b"\x12" + _sized(item)))
+    rest = traces(span("a"), span("odd"))
+    found = decode_traces(_not_utf8(rest) + group)
+    assert found.request == traces(span("a"))
+    assert [body for _, body in found.refused] == [_not_utf8(span("odd")), item]
+    assert "resource or scope" in found.refused[1].reason
+    with pytest.raises(DecodeError):
+        decode_traces(group)  # there is nothing else in it to keep
 
 
 def test_a_request_that_is_cut_off_is_refused_whole_even_when_a_span_in_it_is_unreadable() -> None:

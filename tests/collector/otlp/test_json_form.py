@@ -155,6 +155,35 @@ def test_a_log_record_that_cannot_be_read_is_refused_alone_with_its_bytes(odd: b
     assert [refused for _, refused in found.refused] == [odd]
 
 
+def test_a_text_around_the_spans_that_is_not_utf8_is_mended_and_the_spans_are_kept() -> None:
+    body = b'{"resourceSpans":[{"schemaUrl":"o\xff","scopeSpans":[{"spans":[{"name":"a"},{"name":"\xff"}]}]}]}'
+    found = read_traces(body)
+    (group,) = found.request.resource_spans
+    assert (group.schema_url, [span.name for span in group.scope_spans[0].spans]) == ("o\ufffd", ["a"])
+    assert [refused for _, refused in found.refused] == [b'{"name":"\xff"}']
+    assert "U+FFFD" in found.warning
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        b'"resource": 7',
+        b'"resource": {"attributes": [{"key": "k", "value": {"bytesValue": "?"}}]}',
+        b'"schemaUrl": []',
+    ],
+    ids=lambda odd: odd[:60].decode(),
+)
+def test_a_resource_that_cannot_be_read_costs_its_own_spans_and_no_others(around: bytes) -> None:
+    odd = b'{%b, "scopeSpans":[{"spans":[{"name":"lost"},{"name":NaN}]}]}' % around
+    whole = b'{"scopeSpans":[{"spans":[{"name":"a"}]}]}'
+    found = read_traces(b'{"resourceSpans":[%b,%b]}' % (odd, whole))
+    assert [span.name for group in found.request.resource_spans for span in group.scope_spans[0].spans] == ["a"]
+    assert [refused for _, refused in found.refused] == [b'{"name":"lost"}', b'{"name":NaN}']
+    assert "resource or scope" in found.refused[0].reason
+    with pytest.raises(DecodeError):
+        read_traces(b'{"resourceSpans":[%b]}' % odd)
+
+
 def test_every_depth_is_read_or_refused_and_none_harms_its_neighbors() -> None:
     for depth in range(40, 60):
         odd = _VALUE % (b'{"arrayValue": {"values": [' * depth + b"{}" + b"]}}" * depth)
