@@ -16,6 +16,7 @@ from spanproof_collector.model.trials import (
     Receipt,
     Refusal,
 )
+from spanproof_collector.trials.commands import of_shell, of_sql
 from spanproof_collector.trials.tool_calls import JoinedCall
 from spanproof_instrumentation import semconv
 
@@ -97,8 +98,9 @@ def infer_class(name: str, arguments: Recorded = ABSENT) -> EffectClass:
     # a server's or namespace's prefix is not the verb: mcp__shop__refund, shop.refund
     plain = re.split(r"__|[./:]", plain)[-1] or plain
     words = [match.group().lower() for match in _WORDS.finditer(plain)]
-    if _OPAQUE.intersection(words):
-        return "unclassified"
+    told = _class_of_command(arguments, opaque=not _OPAQUE.isdisjoint(words))
+    if told is not None or _OPAQUE.intersection(words):
+        return told or "unclassified"
     verbs = [found for word in words if (found := _verb(word)) is not None]
     if not verbs:
         return "write" if _NOUNS_TOO.intersection(words) else "unclassified"
@@ -106,6 +108,25 @@ def infer_class(name: str, arguments: Recorded = ABSENT) -> EffectClass:
         return verbs[0]
     strength: tuple[EffectClass, ...] = ("read", "write", "destructive")
     return max(verbs, key=strength.index)
+
+
+def _class_of_command(arguments: Recorded, *, opaque: bool) -> EffectClass | None:
+    """The class of the command that a tool was given; ``None`` where it was given none.
+
+    A tool that runs whatever it is told changes what its command changes. One word is the command of an editor: view.
+    """
+    if not isinstance(arguments, dict):
+        return None
+    for key in ("command", "cmd", "commands", "script"):
+        value = arguments.get(key)
+        words = [word for word in value if isinstance(word, str)] if isinstance(value, list) else value
+        if not words or not isinstance(words, str | list):
+            continue
+        bare = isinstance(words, str) and words.replace("_", "").isalpha() and infer_class(words) != "unclassified"
+        if opaque or bare or key in ("command", "cmd"):
+            return of_shell(words, infer_class)
+    statement = next((arguments[key] for key in ("sql", "query", "statement") if key in arguments), None)
+    return of_sql(statement) if opaque and isinstance(statement, str) else None
 
 
 def _verb(word: str) -> EffectClass | None:
