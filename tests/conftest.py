@@ -19,7 +19,10 @@ from spanproof_collector.server.clickhouse import ClickHouseEndpoint
 from spanproof_collector.store import Store, open_store
 from spanproof_collector.store.engine import DATABASE, Engine
 
-TABLES = ["content", "dead_letters", "log_records", "log_steps", "results", "schema_version", "spans", "steps"]
+TABLES = [
+    *("content", "dead_letters", "deletions", "log_records", "log_steps", "results", "retention", "schema_version"),
+    *("spans", "steps"),
+]
 
 
 class SharedStore:

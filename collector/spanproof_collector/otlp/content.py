@@ -24,9 +24,12 @@ class Sent:
 
     Two generations: when the young one is full it becomes the old one, so a lookup costs two set probes and no order
     has to be kept. Forgetting costs a row that is written twice, nothing else.
+
+    ``deletions`` is the store's count of deletions that this memory is true of.
     """
 
-    def __init__(self, limit: int = _SENT) -> None:
+    def __init__(self, limit: int = _SENT, deletions: int = 0) -> None:
+        self.deletions = deletions
         self._half = max(1, limit // 2)
         self._young: set[Key] = set()
         self._old: set[Key] = set()
@@ -41,6 +44,12 @@ class Sent:
             self._old = self._young
             self._young = set()
         self._young.update(keys)
+
+    def forget(self, deletions: int) -> None:
+        """Remember nothing of the time before the store counted so many deletions."""
+        self._young = set()
+        self._old = set()
+        self.deletions = deletions
 
 
 class _List(NamedTuple):

@@ -1,8 +1,9 @@
 """Turns the body of one Export request into a batch, with the hash by which a resend is known."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -34,6 +35,11 @@ class Converted:
     digest: bytes
     size: int
     warning: str = ""
+    deletions: int
+    """The store's count of deletions that the batch leaves out content by."""
+
+    again: "Callable[[Sent], Converted]"
+    """Makes the same batch anew, by what is sent now."""
 
     @property
     def rows(self) -> int:
@@ -51,27 +57,38 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
     match signal:
         case "traces":
             traces = decode_traces(data, form)
-            return replace(convert(traces.request, data, sent, refused=traces.refused), warning=traces.warning)
+            converted = convert(traces.request, data, sent, refused=traces.refused)
+            warning = traces.warning
         case "logs":
             logs = decode_logs(data, form)
-            return replace(convert(logs.request, data, sent, refused=logs.refused), warning=logs.warning)
+            converted = convert(logs.request, data, sent, refused=logs.refused)
+            warning = logs.warning
         case "metrics":
             raise DecodeError("metrics are not stored")
+    # Only the bytes are kept meanwhile: the message made of them is several times as large.
+    return replace(converted, warning=warning, again=partial(convert_body, signal, body, form, encoding))
 
 
 def convert(
     request: Request, data: bytes, sent: Sent, origin: Origin = WIRE, refused: Sequence[Refused] = ()
 ) -> Converted:
     """Return the batch of a decoded request; ``data`` is what it was decoded from, ``refused`` what was not read."""
+    deletions = sent.deletions
     if isinstance(request, ExportTraceServiceRequest):
         batch = convert_traces(request, sent, origin, refused)
     else:
         batch = convert_logs(request, sent, origin, refused)
     digest = hashlib.sha256("\0".join(origin).encode() + b"\0")
     digest.update(data)
-    return Converted(batch=batch, digest=digest.digest(), size=len(data))
+    return Converted(
+        batch=batch,
+        digest=digest.digest(),
+        size=len(data),
+        deletions=deletions,
+        again=lambda now: convert(request, data, now, origin, refused),
+    )
 
 
-def token_of(group: list[Converted]) -> str:
+def token_of(group: Sequence[Converted]) -> str:
     """Return the token of a block made of these requests."""
     return hashlib.sha256(b"".join(each.digest for each in group)).hexdigest()

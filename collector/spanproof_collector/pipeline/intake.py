@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from spanproof_collector.errors import CollectorError, StoreError, StoreUnreachableError
-from spanproof_collector.otlp import Form, Sent, merge
-from spanproof_collector.pipeline.converting import Converted, convert_body, token_of
-from spanproof_collector.pipeline.writing import BLOCK_ROWS, write
+from spanproof_collector.otlp import Form, Sent
+from spanproof_collector.pipeline.committing import commit
+from spanproof_collector.pipeline.converting import Converted, convert_body
+from spanproof_collector.pipeline.writing import BLOCK_ROWS
 from spanproof_collector.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class Pipeline:
         self._store = store
         self._max_bytes = max_bytes
         self._max_rows = max_rows
-        self._sent = Sent()
+        self._sent = Sent(deletions=store.deletions)
         self._bytes = 0
         self._rows = 0
         self._open = 0
@@ -222,7 +223,7 @@ class Pipeline:
     def _commit(self, group: list[Converted]) -> list[StoreError | None]:
         """Write the group as one block; return for each request how it failed, or ``None``."""
         try:
-            write(self._store, merge([each.batch for each in group]), token_of(group), self._sent)
+            commit(self._store, group, self._sent)
         except StoreUnreachableError as error:
             _logger.error("the store failed, senders keep %d requests: %s", len(group), error)
             return [error] * len(group)

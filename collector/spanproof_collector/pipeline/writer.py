@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from spanproof_collector.otlp import Batch, Origin, Refused, Sent, merge
-from spanproof_collector.pipeline.converting import Converted, convert, token_of
-from spanproof_collector.pipeline.writing import BLOCK_ROWS, write
+from spanproof_collector.otlp import Batch, Origin, Refused, Sent
+from spanproof_collector.pipeline.committing import commit
+from spanproof_collector.pipeline.converting import Converted, convert
+from spanproof_collector.pipeline.writing import BLOCK_ROWS
 from spanproof_collector.store import Store
 
 
@@ -16,7 +17,7 @@ class Writer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._sent = Sent()
+        self._sent = Sent(deletions=store.deletions)
         self._waiting: list[Converted] = []
         self._rows = 0
 
@@ -47,4 +48,4 @@ class Writer:
         """
         waiting, self._waiting, self._rows = self._waiting, [], 0
         if waiting:
-            write(self._store, merge([each.batch for each in waiting]), token_of(waiting), self._sent)
+            commit(self._store, waiting, self._sent)

@@ -37,6 +37,7 @@ def open_store(address: str, *, patience_s: float = _PATIENCE_S) -> Store:
             store = Store(address, lambda: _connect(server))
     try:
         store.migrate()
+        store.read_deletions()
     except BaseException:
         store.close()
         raise

@@ -16,6 +16,7 @@ class Query(Enum):
     LIST_STORED_TRACES = "list_stored_traces"
     LIST_TRACES = "list_traces"
     READ_CONTENT = "read_content"
+    READ_DELETIONS = "read_deletions"
     READ_LOG_RECORDS = "read_log_records"
     READ_RESULTS = "read_results"
     READ_RESULTS_OF = "read_results_of"

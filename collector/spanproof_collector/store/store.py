@@ -44,6 +44,14 @@ class DeadLetter:
     bytes: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletions:
+    """How many times something began or ceased to be deleted from a store, and whether something is just now."""
+
+    count: int
+    running: bool
+
+
 class _Connection:
     """A client and the inserts that it has prepared. One thread at a time."""
 
@@ -78,6 +86,7 @@ class Store:
         self._guard = threading.Lock()
         self._idle: list[_Connection] = []
         self._closed = False
+        self._deletions = 0
         with self._failing("connect"):
             # The engine lives as long as one of its clients does.
             self._idle.append(_Connection(connect()))
@@ -86,6 +95,20 @@ class Store:
     def embedded_path(self) -> Path | None:
         """The store's folder where this process runs the engine, else ``None``."""
         return self.engine.path.parent if self.engine else None
+
+    @property
+    def deletions(self) -> int:
+        """The count that ``read_deletions`` last found."""
+        return self._deletions
+
+    def read_deletions(self) -> Deletions:
+        """Return what is deleted. From then on a token of an insert from before a deletion is another token after it.
+
+        So what was deleted can be stored again, and its bytes are not taken for those that the store has seen.
+        """
+        ((count, running),) = self.rows(Query.READ_DELETIONS)
+        self._deletions = cast(int, count)
+        return Deletions(count=self._deletions, running=bool(running))
 
     def migrate(self, migrations: Sequence[Migration] | None = None) -> None:
         """Bring the store to this spanproof's schema. Harmless when run again, and after a kill.
@@ -111,7 +134,7 @@ class Store:
             context = connection.prepared(table, names)
             context.settings = {
                 # Also because the driver repeats an insert by itself when a connection breaks.
-                "insert_deduplication_token": token,
+                "insert_deduplication_token": f"{token}~{self._deletions}" if self._deletions else token,
                 # Servers batch small inserts by default and answer before they are durable.
                 "async_insert": 0,
                 # A backfill of a year touches more months than the default of 100 partitions allows for days.
