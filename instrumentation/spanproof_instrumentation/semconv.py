@@ -128,6 +128,8 @@ END_STATE_STATE: Final = "spanproof.end_state.state"  # JSON: {"tables": {name: 
 # --- spanproof: a span that its process did not live to end -----------------------------------------
 UNFINISHED: Final = "spanproof.unfinished"  # sigterm | os._exit | exit | recording: what ended the span
 
+UNFINISHED_RECORDING: Final = "recording"  # a recorded session breaks off after this span
+
 # --- spanproof: what importers of recorded sessions add ----------------------------------------------
 TIME_SYNTHETIC: Final = "spanproof.time.synthetic"  # bool: the recording has no time here; only the order is its own
 TOOL_REQUESTOR: Final = "spanproof.tool.requestor"  # agent | user: who called; agent where it is absent

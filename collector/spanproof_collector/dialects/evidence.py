@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final, TypeAlias, get_args
 
-from spanproof_collector.dialects._json import count, text
+from spanproof_collector.dialects._json import count, loose, text
 from spanproof_collector.model.spans import Span, SpanEvent
 from spanproof_collector.model.trials import (
     ClaimState,
@@ -16,6 +16,7 @@ from spanproof_collector.model.trials import (
     Progress,
     Quality,
     Receipt,
+    RecordedChanges,
     Refusal,
     Wait,
 )
@@ -50,7 +51,7 @@ class DeclaredEffect:
     idempotency_key: str | None
 
 
-Evidence: TypeAlias = Receipt | DeclaredClaim | Wait | Refusal | Progress | Quality | EndState
+Evidence: TypeAlias = Receipt | DeclaredClaim | Wait | Refusal | Progress | Quality | EndState | RecordedChanges
 
 
 def _number(attributes: Attributes, key: str) -> float | None:
@@ -154,6 +155,15 @@ def _of_event(event: SpanEvent, span_id: str) -> Evidence | None:
             return Quality(score=score, grader=grader, revision=revision, span_id=span_id, time=event.time)
         case semconv.EVENT_END_STATE:
             return _end_state(got, span_id, event.time)
+        case semconv.EVENT_RECORDED_CHANGES:
+            return RecordedChanges(
+                actual=loose(got.get(semconv.CHANGES_ACTUAL)),
+                gold=loose(got.get(semconv.CHANGES_GOLD)),
+                calls=loose(got.get(semconv.CHANGES_CALLS)),
+                by=text(got, semconv.CHANGES_BY),
+                span_id=span_id,
+                time=event.time,
+            )
         case _:
             return None
 
@@ -193,6 +203,11 @@ _LABELS = (
     semconv.VARIANT,
     semconv.SUITE,
     semconv.LABEL_PREFIX,
+    # how a recording was written down is no evidence either
+    semconv.TIME_SYNTHETIC,
+    semconv.TOOL_REQUESTOR,
+    semconv.SUBAGENT,
+    semconv.RECORDED_TURNS,
 )
 
 

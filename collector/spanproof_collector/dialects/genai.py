@@ -1,6 +1,7 @@
 """The GenAI semantic conventions: attributes on spans, and the same on inference detail events."""
 
 import math
+from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from spanproof_collector.dialects._dialect import Dialect, LogReading, LogView, SpanView
@@ -19,6 +20,7 @@ from spanproof_collector.model.readings import (
     ToolRun,
     Usage,
 )
+from spanproof_collector.model.spans import IMPORTED
 from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.model.values import Attributes, Value
 from spanproof_instrumentation import semconv
@@ -100,6 +102,8 @@ def _agent_run(attributes: Attributes, operation: str, *, history: bool) -> Agen
         output=answered,
         tools=tools,
         finish_reasons=strings(attributes, semconv.FINISH_REASONS),
+        usage=usage(attributes),
+        delegated=attributes.get(semconv.SUBAGENT) is True,
         truncated_values=cut_in + cut_out + cut_tools,
     )
 
@@ -110,6 +114,17 @@ def _result(attributes: Attributes) -> Recorded:
         if value is not None:
             return unblocked(loose(value))
     return ABSENT
+
+
+def _evaluation(attributes: Attributes, span_id: str) -> ForeignResult:
+    return ForeignResult(
+        name=text(attributes, semconv.EVALUATION_NAME) or "",
+        score=_finite(attributes.get(semconv.EVALUATION_SCORE)),
+        label=text(attributes, semconv.EVALUATION_LABEL),
+        explanation=text(attributes, semconv.EVALUATION_EXPLANATION),
+        error_type=text(attributes, semconv.ERROR_TYPE),
+        span_id=span_id or None,
+    )
 
 
 class GenAI(Dialect):
@@ -138,7 +153,9 @@ class GenAI(Dialect):
                     call_id=text(attributes, semconv.TOOL_CALL_ID),
                     arguments=arguments,
                     result=result,
-                    truncated_values=broken(arguments) + broken(result),
+                    by_user=attributes.get(semconv.TOOL_REQUESTOR) == "user",
+                    # a recording is no exporter: nothing cuts its values
+                    truncated_values=0 if span.scope == IMPORTED else broken(arguments) + broken(result),
                 )
             case "retrieval":
                 return Retrieval(
@@ -154,14 +171,12 @@ class GenAI(Dialect):
             case semconv.EVENT_INFERENCE_DETAILS:
                 return _model_call(attributes, text(attributes, semconv.OPERATION) or "chat")
             case semconv.EVENT_EVALUATION_RESULT:
-                score = attributes.get(semconv.EVALUATION_SCORE)
-                return ForeignResult(
-                    name=text(attributes, semconv.EVALUATION_NAME) or "",
-                    score=_finite(score),
-                    label=text(attributes, semconv.EVALUATION_LABEL),
-                    explanation=text(attributes, semconv.EVALUATION_EXPLANATION),
-                    error_type=text(attributes, semconv.ERROR_TYPE),
-                    span_id=log.span_id or None,
-                )
+                return _evaluation(attributes, log.span_id)
             case _:
                 return None
+
+    def foreign(self, span: SpanView) -> Iterable[ForeignResult]:
+        """Evaluation results that were recorded as span events."""
+        for event in span.events:
+            if event.name == semconv.EVENT_EVALUATION_RESULT:
+                yield _evaluation(event.attributes, span.span_id)

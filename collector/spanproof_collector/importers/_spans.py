@@ -17,12 +17,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 from spanproof_collector.importers._session import Call, Claim, Inference, Run, Said, Session, Turn, Verdict, Wait
 from spanproof_collector.model.readings import Absent, Recorded, Usage
+from spanproof_collector.model.spans import IMPORTED
 from spanproof_collector.model.values import Json
 from spanproof_instrumentation import semconv
-
-SCOPE: Final = "spanproof.importers"
-CUT: Final = "recording"
-"""The value of ``spanproof.unfinished`` where a recording breaks off."""
 
 _EPOCH: Final = 1_000_000_000
 """Where a session without any time begins: the order is kept, and every span says that its time is none."""
@@ -152,7 +149,7 @@ class _Writer:
         if session.rooted:
             self._root(start, end, recorded=first is not None)
         self._ending()
-        scope = ScopeSpans(scope=InstrumentationScope(name=SCOPE), spans=self._spans)
+        scope = ScopeSpans(scope=InstrumentationScope(name=IMPORTED), spans=self._spans)
         return ExportTraceServiceRequest(resource_spans=[ResourceSpans(scope_spans=[scope])])
 
     # --- the session itself ---
@@ -198,7 +195,7 @@ class _Writer:
         if self._session.termination is not None:
             self._last.attributes.extend(_pairs({semconv.TERMINATION_REASON: self._session.termination}))
         if self._session.cut:
-            self._last.attributes.extend(_pairs({semconv.UNFINISHED: CUT}))
+            self._last.attributes.extend(_pairs({semconv.UNFINISHED: semconv.UNFINISHED_RECORDING}))
 
     # --- turns ---
 

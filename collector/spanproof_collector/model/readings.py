@@ -152,6 +152,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     handoff_to: str | None = None
     """Set where the span is a handoff: the agent that goes on."""
 
+    by_user: bool = False
+    """The user called it, not the agent."""
+
     truncated_values: int = 0
 
 
@@ -168,6 +171,12 @@ class AgentRun(msgspec.Struct, frozen=True, kw_only=True):
     finish_reasons: tuple[str, ...] = ()
     error: str | None = None
     """What the dialect says of a failure beside the span's status."""
+
+    usage: Usage = Usage()
+    """The sum over its inferences, as far as the sender knows. It counts only where no inference tells its own."""
+
+    delegated: bool = False
+    """It works for another agent, and its words are no answer of the trial."""
 
     truncated_values: int = 0
 

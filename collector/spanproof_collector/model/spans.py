@@ -14,6 +14,9 @@ StatusCode = Literal["UNSET", "OK", "ERROR"]
 STATUS_CODES: tuple[StatusCode, ...] = ("UNSET", "OK", "ERROR")
 """OTLP's StatusCode numbers are indexes of this tuple."""
 
+IMPORTED = "spanproof.importers"
+"""The scope of spans that our importers make of recorded sessions."""
+
 Pairs = tuple[tuple[str, Value], ...]
 """Attributes in the order sent, duplicate keys kept."""
 

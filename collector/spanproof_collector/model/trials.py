@@ -31,6 +31,9 @@ class Step:
     failed: bool = False
     """The span's status is ERROR."""
 
+    timed: bool = True
+    """False where the recording has no time for it: its times keep the order and tell nothing else."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
@@ -163,6 +166,20 @@ class EndState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedChanges:
+    """What somebody saw change in the world through a recorded session: their word, never a verdict of ours."""
+
+    actual: Json
+    gold: Json
+    """What was meant to change; ``None`` where nobody says."""
+
+    calls: Json
+    by: str | None
+    span_id: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignResult:
     """A result that another tool reported (``gen_ai.evaluation.result``): shown, never taken for ours."""
 
@@ -249,6 +266,12 @@ class Trial:
     quality: tuple[Quality, ...] = ()
     end_states: tuple[EndState, ...] = ()
     foreign_results: tuple[ForeignResult, ...] = ()
+    user_calls: tuple[ToolCall, ...] = ()
+    """Calls that the user made, not the agent."""
+
+    recorded_changes: tuple[RecordedChanges, ...] = ()
+    timed: bool = True
+    """False where the recording has no times: ``started_at`` and ``ended_at`` tell nothing then."""
 
     @property
     def understood(self) -> bool:

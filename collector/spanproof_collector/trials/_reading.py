@@ -19,6 +19,7 @@ from spanproof_collector.dialects import (
 from spanproof_collector.model.readings import Absent, AgentRun, Decision, Message, ModelCall, Other, Reading, ToolRun
 from spanproof_collector.model.spans import LogRecord, Span, SpanEvent
 from spanproof_collector.model.trials import ForeignResult
+from spanproof_instrumentation import semconv
 
 
 def _exception(event: SpanEvent) -> str:
@@ -50,6 +51,11 @@ class ReadSpan:
     def read_as(self, reading: Reading) -> "ReadSpan":
         """The same span, read otherwise."""
         return ReadSpan(span=self.span, reading=reading, depth=self.depth)
+
+    @property
+    def timed(self) -> bool:
+        """False where the span's times only keep the order of a recording that has none."""
+        return self.span.attributes.get(semconv.TIME_SYNTHETIC) is not True
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -89,8 +95,21 @@ class ReadTrial:
         return [(item, item.reading) for item in self.spans if isinstance(item.reading, ModelCall)]
 
     def tools(self) -> list[tuple[ReadSpan, ToolRun]]:
-        """Every tool span, in order."""
-        return [(item, item.reading) for item in self.spans if isinstance(item.reading, ToolRun)]
+        """Every span of a tool that the agent called, in order."""
+        return [(i, i.reading) for i in self.spans if isinstance(i.reading, ToolRun) and not i.reading.by_user]
+
+    def user_tools(self) -> list[tuple[ReadSpan, ToolRun]]:
+        """Every span of a tool that the user called, in order."""
+        return [(i, i.reading) for i in self.spans if isinstance(i.reading, ToolRun) and i.reading.by_user]
+
+    def speaking(self) -> list[tuple[ReadSpan, ModelCall]]:
+        """The inferences whose words are the trial's, in order: not those of an agent that works for another one."""
+        models = self.models()
+        own = [(item, call) for item, call in models if not self._delegated(item)]
+        return own or models
+
+    def _delegated(self, item: ReadSpan) -> bool:
+        return any(isinstance(outer.reading, AgentRun) and outer.reading.delegated for outer in self.ancestors(item))
 
     def decisions(self) -> list[tuple[ReadSpan, Decision]]:
         """Every decision on a call, in order."""

@@ -25,6 +25,7 @@ from spanproof_collector.model.trials import (
     Progress,
     Quality,
     Receipt,
+    RecordedChanges,
     Refusal,
     Status,
     Step,
@@ -35,11 +36,11 @@ from spanproof_collector.model.trials import (
 )
 from spanproof_collector.model.values import Json
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
-from spanproof_collector.trials.claims import read_claim
+from spanproof_collector.trials.claims import RECORDING_CUT, read_claim
 from spanproof_collector.trials.costs import cost_of
 from spanproof_collector.trials.effects import assign_receipts, effect_of, infer_class, outcome_of_run
 from spanproof_collector.trials.grouping import TrialRecords
-from spanproof_collector.trials.tool_calls import JoinedCall, join
+from spanproof_collector.trials.tool_calls import JoinedCall, join, of_user
 from spanproof_instrumentation import semconv
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
@@ -69,7 +70,7 @@ def _outer_agents(trial: ReadTrial) -> list[tuple[ReadSpan, AgentRun]]:
 
 def _final_answer(trial: ReadTrial) -> tuple[str | None, str | None]:
     """The last words: of the last inference, or of the outermost run that ended after it."""
-    models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+    models = sorted(trial.speaking(), key=lambda pair: (pair[0].span.end, pair[0].order))
     last = models[-1] if models else None
     for item, run in sorted(_outer_agents(trial), key=lambda pair: (pair[0].span.end, pair[0].order), reverse=True):
         if last is not None and item.span.end < last[0].span.end:
@@ -84,14 +85,14 @@ def _final_answer(trial: ReadTrial) -> tuple[str | None, str | None]:
 
 def _failing(trial: ReadTrial) -> ReadSpan | None:
     """The span whose failure ended the run: a root's status alone does not tell it."""
-    models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+    models = sorted(trial.speaking(), key=lambda pair: (pair[0].span.end, pair[0].order))
     agents = sorted(trial.agents(), key=lambda pair: (pair[0].span.end, -pair[0].depth, pair[0].order))
     outer = _outer_agents(trial)
     if outer:
         item, _ = max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))
         if item.failed:
             return item
-        inside = [pair for pair in agents if item in trial.ancestors(pair[0])]
+        inside = [pair for pair in agents if item in trial.ancestors(pair[0]) and not pair[1].delegated]
         if inside and inside[-1][0].failed:
             return inside[-1][0]
         if _answer_of(max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))[1].output) is not None:
@@ -119,9 +120,11 @@ def _status(
     outer = _outer_agents(trial)
     if outer:
         last_run, _ = max(outer, key=lambda pair: (pair[0].span.end, pair[0].order))
+        if _last_said(trial, semconv.UNFINISHED) == semconv.UNFINISHED_RECORDING:
+            return "incomplete", RECORDING_CUT, None
         if semconv.UNFINISHED in last_run.span.attributes or not last_run.span.end:
             return "incomplete", "unfinished", last_run.span.span_id
-    models = sorted(trial.models(), key=lambda pair: (pair[0].span.end, pair[0].order))
+    models = sorted(trial.speaking(), key=lambda pair: (pair[0].span.end, pair[0].order))
     if models and answer is None:
         item, last = models[-1]
         asked = [call for call in calls if call.asked_by is item]
@@ -131,6 +134,19 @@ def _status(
     if models and any(reason in _CUT for reason in models[-1][1].finish_reasons):
         return "incomplete", "length", models[-1][0].span.span_id
     return "complete", None, None
+
+
+def _last_said(trial: ReadTrial, key: str) -> str | None:
+    """Return what a span says of the end of the run, unless work began after that span: then it was not the end."""
+    for item in reversed(trial.spans):
+        said = item.span.attributes.get(key)
+        if isinstance(said, str):
+            later = any(
+                other.span.start > item.span.end and isinstance(other.reading, ModelCall | ToolRun | AgentRun)
+                for other in trial.spans
+            )
+            return None if later else said
+    return None
 
 
 def _resumed(trial: ReadTrial, wait: Wait) -> bool:
@@ -196,11 +212,14 @@ def _unmetered(trial: ReadTrial) -> int:
 
 
 def _usage(trial: ReadTrial) -> Usage:
-    """Sum over inferences; an agent span repeats their sum and is left out."""
+    """Sum over inferences. An agent span repeats their sum, and counts only where no inference tells of its tokens."""
+    told = [call.usage for _, call in trial.models()]
+    if all(usage == Usage() for usage in told):
+        told = [run.usage for _, run in _outer_agents(trial)]
     totals: dict[str, int | None] = dict.fromkeys(Usage.__struct_fields__)
-    for _, call in trial.models():
+    for usage in told:
         for name in totals:
-            value: int | None = getattr(call.usage, name)
+            value: int | None = getattr(usage, name)
             if value is not None:
                 totals[name] = (totals[name] or 0) + value
     return Usage(**totals)
@@ -214,6 +233,8 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
         match item.reading:
             case ModelCall():
                 kind = "model_call"
+            case ToolRun(by_user=True):
+                kind = "other"
             case ToolRun() as run:
                 handoff = run.handoff_to is not None or infer_class(run.name, run.arguments) == "handoff"
                 kind = "handoff" if handoff else "tool_call"
@@ -236,6 +257,7 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
                 started_at=item.span.start,
                 ended_at=item.span.end,
                 failed=item.failed,
+                timed=item.timed,
             )
         )
     return tuple(steps)
@@ -314,15 +336,14 @@ def assemble(
         trial,
         calls,
         root_missing=root_missing,
-        termination=next(
-            (v for s in reversed(spans) if isinstance(v := s.attributes.get(semconv.TERMINATION_REASON), str)), None
-        ),
+        termination=_last_said(trial, semconv.TERMINATION_REASON),
         answer=answer,
     )
     # a workflow lends its name only where no agent has one
     agents = sorted((run for _, run in trial.agents()), key=lambda run: run.operation != "invoke_agent")
     attempt = next((number for s in spans if (number := attempt_of(s.labeled)) is not None), None)
-    times = [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]
+    timed = [(item.span.start, item.span.end) for item in trial.spans if item.timed]
+    times = timed or [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]
     return Trial(
         trial_id=records.key.value,
         project=records.key.project,
@@ -377,4 +398,7 @@ def assemble(
         quality=tuple(item for item in trial.evidence if isinstance(item, Quality)),
         end_states=tuple(item for item in trial.evidence if isinstance(item, EndState)),
         foreign_results=trial.foreign,
+        user_calls=tuple(_tool_call(call, (), refusals, tools) for call in of_user(trial)),
+        recorded_changes=tuple(item for item in trial.evidence if isinstance(item, RecordedChanges)),
+        timed=bool(timed) or not spans,
     )

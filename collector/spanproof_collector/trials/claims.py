@@ -19,6 +19,9 @@ def _any(*patterns: str, start: str = r"\b") -> re.Pattern[str]:
     return re.compile(rf"{start}(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
+RECORDING_CUT: Final = "recording_cut"
+"""Why a trial is incomplete whose recording breaks off: what was claimed last is not known."""
+
 _THINKING: Final = re.compile(r"<(think|thinking|reasoning|scratchpad)>.*?(</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _CLAUSE: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+|,? (?:but|however),? ", re.IGNORECASE)
 _NOTHING: Final = frozenset({"", "null", "none", "n/a", "nil", "undefined"})
@@ -157,6 +160,8 @@ def read_claim(
     if declared:
         last = declared[-1]
         return Claim(state=last.state, source="declared", rule="spanproof.claim", span_id=last.span_id)
+    if status == "incomplete" and status_reason == RECORDING_CUT:
+        return Claim(state="unavailable", source="termination", rule=RECORDING_CUT, span_id=end_span)
     if status in ("error", "aborted", "waiting"):
         rule = f"ended_{status}" + (f": {status_reason}" if status_reason else "")
         return Claim(state="none", source="termination", rule=rule, span_id=end_span)

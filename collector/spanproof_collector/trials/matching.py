@@ -54,6 +54,8 @@ def matches(trial: Trial, wanted: Filter) -> bool:
     )
     if any(asked and not set(asked) & set(have) for asked, have in one_of):
         return False
+    if not trial.timed and (wanted.since is not None or wanted.until is not None):
+        return False
     if wanted.since is not None and trial.started_at < wanted.since:
         return False
     if wanted.until is not None and trial.started_at >= wanted.until:

@@ -172,6 +172,8 @@ def _attach(
 ) -> None:
     key = (item.span.trace_id, item.span.span_id)
     for ancestor in trial.ancestors(item):
+        if isinstance(ancestor.reading, AgentRun):
+            break  # another agent's call, though it bears the name of the tool that started that agent
         if isinstance(ancestor.reading, ToolRun) and run.name in (ancestor.reading.name, ""):
             outer = owners.get((ancestor.span.trace_id, ancestor.span.span_id))
             if outer is not None:
@@ -205,6 +207,20 @@ def _decided(
         owner = named[-1] if named else None
     if owner is not None:
         owner.decisions.append(decision)
+
+
+def of_user(trial: ReadTrial) -> list[JoinedCall]:
+    """Return the calls that the user made. Only spans tell of them."""
+    return [
+        JoinedCall(
+            name=run.name,
+            call_id=run.call_id,
+            arguments=run.arguments,
+            asked_at=(*item.order, 0),
+            runs=[(item, run)],
+        )
+        for item, run in trial.user_tools()
+    ]
 
 
 def join(trial: ReadTrial) -> list[JoinedCall]:

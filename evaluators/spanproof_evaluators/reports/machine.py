@@ -1,6 +1,6 @@
 """The report and its trials as JSON, in the shapes of the machine-readable interface."""
 
-from spanproof_collector.model.trials import Progress, Quality, Receipt, Refusal, ToolCall, Wait
+from spanproof_collector.model.trials import Progress, Quality, Receipt, RecordedChanges, Refusal, ToolCall, Wait
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.reports import Report
@@ -33,15 +33,20 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
         "suite": trial.suite,
         "labels": dict(trial.labels),
         "agent": {"name": trial.agent_name, "version": trial.agent_version, "models": list(trial.models)},
-        "started_at": str(trial.started_at),
-        "ended_at": str(trial.ended_at),
+        "started_at": str(trial.started_at) if trial.timed else None,
+        "ended_at": str(trial.ended_at) if trial.timed else None,
         "status": trial.status,
         "status_reason": trial.status_reason,
         "solved": one.solved,
         "solved_reason": one.solved_reason,
         "joined_by": trial.joined_by,
         "steps": [
-            {"kind": step.kind, "span_id": step.span_id, "name": step.name, "started_at": str(step.started_at)}
+            {
+                "kind": step.kind,
+                "span_id": step.span_id,
+                "name": step.name,
+                "started_at": str(step.started_at) if step.timed else None,
+            }
             for step in trial.steps
         ],
         "tool_calls": [_call(call) for call in trial.tool_calls],
@@ -90,10 +95,12 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
         "progress": [_evidence(window) for window in trial.progress],
         "quality": [_evidence(quality) for quality in trial.quality],
         "foreign_results": [plain(result) for result in trial.foreign_results],
+        "user_tool_calls": [_call(call) for call in trial.user_calls],
+        "recorded_changes": [_evidence(changes) for changes in trial.recorded_changes],
     }
 
 
-def _evidence(value: Receipt | Wait | Refusal | Progress | Quality) -> dict[str, Plain]:
+def _evidence(value: Receipt | Wait | Refusal | Progress | Quality | RecordedChanges) -> dict[str, Plain]:
     """Return a piece of evidence, its times as text."""
     found = plain(value)
     if not isinstance(found, dict):

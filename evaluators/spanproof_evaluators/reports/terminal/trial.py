@@ -124,6 +124,7 @@ def _steps(console: Console, trial: Trial) -> None:
     print_heading(console, "Steps")
     for number, step in enumerate(trial.steps, 1):
         took = f"{max(step.ended_at - step.started_at, 0) / 1e6:.1f} ms" if step.ended_at else "not ended"
+        took = took if step.timed else "no time"
         begin = Text.assemble(f"{number:>4}  {step.kind:<10}  ", (words(step.span_id, "cyan")), f"  {took:>10}")
         name = words(step.name, "bold red" if step.failed else "")
         failed = Text("ERROR", style="bold red") if step.failed else Text()
@@ -172,7 +173,7 @@ def _recorded(console: Console, name: str, recorded: Plain, source: str | None) 
 
 def _evidence(console: Console, trial: Trial) -> None:
     """Print what else was recorded: waits, refusals, scores, and what other tools said."""
-    if trial.waits or trial.refusals or trial.quality or trial.foreign_results:
+    if trial.waits or trial.refusals or trial.quality or trial.foreign_results or trial.recorded_changes:
         print_heading(console, "Also recorded")
     for wait in trial.waits:
         held = (
@@ -196,6 +197,9 @@ def _evidence(console: Console, trial: Trial) -> None:
             "elsewhere",
             [words(f"{foreign.name}: {told or 'nothing'}", "dim", _LONGEST), Text("no verdict of ours", style="dim")],
         )
+    for changes in trial.recorded_changes:
+        told = f"what changed, by {changes.by or 'nobody named'}: {written(plain(changes.actual), Layout())}"
+        _field(console, "elsewhere", [words(told, "dim", _LONGEST), Text("no verdict of ours", style="dim")])
 
 
 def _tokens(trial: Trial) -> str:
