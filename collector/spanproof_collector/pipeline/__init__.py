@@ -2,6 +2,7 @@
 
 from spanproof_collector.pipeline.garbage import collect_rarely
 from spanproof_collector.pipeline.intake import Accepted, BusyError, Pipeline
+from spanproof_collector.pipeline.measured import BOUNDS, Durations, Load
 from spanproof_collector.pipeline.writer import Writer
 
-__all__ = ["Accepted", "BusyError", "Pipeline", "Writer", "collect_rarely"]
+__all__ = ["BOUNDS", "Accepted", "BusyError", "Durations", "Load", "Pipeline", "Writer", "collect_rarely"]

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from spanproof_collector.errors import CollectorError, StoreError, StoreUnreachableError
-from spanproof_collector.otlp import Form, Sent
+from spanproof_collector.otlp import Form, Sent, Signal
 from spanproof_collector.pipeline.committing import commit
 from spanproof_collector.pipeline.converting import Converted, convert_body
+from spanproof_collector.pipeline.measured import Durations, Load, kind_of
 from spanproof_collector.pipeline.writing import BLOCK_ROWS
 from spanproof_collector.store import Store
 
@@ -27,6 +28,7 @@ COMMIT_SECONDS: Final = 0.2
 """No request waits longer than this for others to share its block."""
 
 _RETRY_SECONDS: Final = 1.0
+_FAILURE_SECONDS: Final = 10.0
 
 
 class BusyError(CollectorError):
@@ -65,6 +67,11 @@ class Pipeline:
         self.counts: Counter[str] = Counter()
         """Since the start: requests, spans, log_records, rejected, refused, failed, metrics_dropped."""
 
+        self.rejections: Counter[tuple[Signal, str]] = Counter()
+        """Rejected since the start, by signal and kind of reason."""
+
+        self.commits = Durations()
+
         self._store = store
         self._max_bytes = max_bytes
         self._max_rows = max_rows
@@ -87,7 +94,24 @@ class Pipeline:
     @property
     def ready(self) -> bool:
         """True while requests are taken and the last commit did not fail."""
-        return self._task is not None and not self._stopping and self._store_answers
+        return not self.obstacle
+
+    @property
+    def obstacle(self) -> str:
+        """Why no request is taken, or none lately was stored; empty where all is well."""
+        if self._stopping:
+            return "the server is stopping"
+        if self._task is None:
+            return "the server is starting"
+        # What failed some time ago may be well again, and only another request would tell.
+        if not self._store_answers and time.monotonic() - self._commit_ended < _FAILURE_SECONDS:
+            return "the store did not take the last spans"
+        return ""
+
+    @property
+    def load(self) -> Load:
+        """What is in the pipeline now."""
+        return Load(requests=self._open, rows=self._rows, bytes=self._bytes)
 
     def start(self) -> None:
         """Begin to commit."""
@@ -147,6 +171,8 @@ class Pipeline:
         batch = converted.batch
         rejected = len(batch.rejected)
         self.counts.update(requests=1, spans=batch.span_count, log_records=batch.log_count, rejected=rejected)
+        for each in batch.rejected:
+            self.rejections[each.signal, kind_of(each.reason)] += 1
         if not rejected:
             return Accepted(message=converted.warning)
         # The exporters of Python never read a partial success, so it must be seen here.
@@ -183,6 +209,7 @@ class Pipeline:
             outcomes = await loop.run_in_executor(self._committer, self._commit, [each.converted for each in group])
             self._commit_ended = time.monotonic()
             self._commit_seconds = self._commit_ended - began
+            self.commits.add(self._commit_seconds)
             self._store_answers = not all(isinstance(outcome, StoreUnreachableError) for outcome in outcomes)
             for waiting, outcome in zip(group, outcomes, strict=True):
                 if waiting.durable.done():
