@@ -87,6 +87,9 @@ class Inference:
     """Further parts in the GenAI message schema."""
 
     calls: tuple[Call, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    """Calls that it asked for in words, that were not let through, and that the recording does not list as calls."""
+
     model: str | None = None
     """``None``: the session's."""
 

@@ -15,7 +15,18 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
-from spanproof_collector.importers._session import Call, Claim, Inference, Run, Said, Session, Turn, Verdict, Wait
+from spanproof_collector.importers._session import (
+    Call,
+    Claim,
+    Inference,
+    Refused,
+    Run,
+    Said,
+    Session,
+    Turn,
+    Verdict,
+    Wait,
+)
 from spanproof_collector.model.readings import Absent, Recorded, Usage
 from spanproof_collector.model.spans import IMPORTED
 from spanproof_collector.model.values import Json
@@ -242,6 +253,7 @@ class _Writer:
         span = self._span(name, self._span_id(key), place.parent, start, end, attributes, recorded=recorded)
         if turn.error is not None:
             _fail(span, turn.error)
+        span.events.extend(_refusal(refused, end) for refused in turn.refused)
         place.clock.last = max(place.clock.last, end)
         self._note(place, span)
         for number, call in enumerate(turn.calls):
@@ -264,11 +276,7 @@ class _Writer:
         if call.error is not None:
             _fail(span, call.error)
         if call.refused is not None:
-            refusal: Attributes = {
-                semconv.REFUSAL_REASON: call.refused.reason,
-                semconv.REFUSAL_BY: call.refused.by,
-            }
-            span.events.append(_event(semconv.EVENT_REFUSAL, end, refusal))
+            span.events.append(_refusal(call.refused, end))
         for number, run in enumerate(call.runs):
             end = max(end, self._run(run, place, span_id, f"{key}/run:{run.key or number}", within=start))
         span.end_time_unix_nano = end
@@ -413,6 +421,11 @@ def _verdict(verdict: Verdict, at: int) -> Span.Event:
         semconv.ERROR_TYPE: verdict.error_type,
     }
     return _event(semconv.EVENT_EVALUATION_RESULT, at, told)
+
+
+def _refusal(refused: Refused, at: int) -> Span.Event:
+    told: Attributes = {semconv.REFUSAL_REASON: refused.reason, semconv.REFUSAL_BY: refused.by}
+    return _event(semconv.EVENT_REFUSAL, at, told)
 
 
 def _fact(value: str | int | float | bool) -> str:
