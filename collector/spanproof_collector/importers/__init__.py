@@ -5,6 +5,7 @@ from pathlib import Path
 
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Found, Importer
+from spanproof_collector.importers.agentdojo import AgentDojo
 from spanproof_collector.importers.importing import (
     Imported,
     NoSuchFileError,
@@ -12,7 +13,12 @@ from spanproof_collector.importers.importing import (
     UnknownFormatError,
     import_with,
 )
+from spanproof_collector.importers.intercode import InterCode
+from spanproof_collector.importers.medagentbench import MedAgentBench
 from spanproof_collector.importers.otlp import Otlp
+from spanproof_collector.importers.tau2 import Tau2
+from spanproof_collector.importers.tau_bench import TauBench
+from spanproof_collector.importers.who_and_when import WhoAndWhen
 from spanproof_collector.store import Store
 
 __all__ = [
@@ -30,7 +36,15 @@ __all__ = [
     "import_paths",
 ]
 
-IMPORTERS: tuple[Importer, ...] = (Otlp(),)
+IMPORTERS: tuple[Importer, ...] = (
+    Otlp(),
+    AgentDojo(),
+    InterCode(),
+    MedAgentBench(),
+    Tau2(),
+    TauBench(),
+    WhoAndWhen(),
+)
 
 
 def import_paths(store: Store, paths: Sequence[Path], format_name: str | None = None) -> Imported:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from spanproof_collector.importers._documents import Document, outline, sessions
@@ -31,7 +31,6 @@ from spanproof_collector.importers._session import (
     Turn,
     Verdict,
 )
-from spanproof_collector.model.readings import ABSENT, Recorded
 from spanproof_collector.model.values import Json
 
 _ACTION: Final = re.compile(r"\s*(?P<verb>GET|POST)\s+(?P<url>\S+)\s*(?P<payload>.*)", re.DOTALL)
@@ -120,26 +119,20 @@ def _turn(turn: dict[str, Json]) -> Inference:
     given: dict[str, Json] = {"url": turn.get("url")}
     if turn.get("payload") is not None:
         given["payload"] = turn["payload"]
-    return Inference(text=reply, calls=(_call(kind.upper(), given, turn.get("observation", ABSENT)),))
+    return Inference(text=reply, calls=(_answered(_call(kind.upper(), given), turn.get("observation")),))
 
 
-def _call(verb: str, given: dict[str, Json], answer: Recorded) -> Call:
+def _call(verb: str, given: dict[str, Json]) -> Call:
     """The protocol has one verb that reads and one that writes."""
-    call = Call(
-        name=verb,
-        arguments=given,
-        effect_class="read" if verb == "GET" else "write",
-        result=ABSENT if answer is None else answer,
-    )
+    return Call(name=verb, arguments=given, effect_class="read" if verb == "GET" else "write")
+
+
+def _answered(call: Call, answer: Json) -> Call:
     if isinstance(answer, str) and _INVALID.match(answer):
-        return _changed(call, refused=Refused(by="harness", reason=answer))
+        return replace(call, refused=Refused(by="harness", reason=answer))
     if isinstance(answer, str) and _FAILED.match(answer):
-        return _changed(call, error=answer)
-    return call
-
-
-def _changed(call: Call, *, refused: Refused | None = None, error: str | None = None) -> Call:
-    return Call(name=call.name, arguments=call.arguments, effect_class=call.effect_class, refused=refused, error=error)
+        return replace(call, error=answer)
+    return call if answer is None else replace(call, result=answer)
 
 
 def _verdicts(record: dict[str, Json]) -> Iterator[Verdict]:
@@ -182,8 +175,7 @@ def _dialogue(history: list[dict[str, Json]]) -> Iterator[Turn]:
                 yield waiting
             waiting = _written(words)
         elif waiting is not None and waiting.calls:
-            asked = waiting.calls[0]
-            yield Inference(text=waiting.text, calls=(_call(asked.name, obj(asked.arguments), words),))
+            yield replace(waiting, calls=tuple(_answered(call, words) for call in waiting.calls))
             waiting = None
         else:
             if waiting is not None:
@@ -202,4 +194,4 @@ def _written(words: str) -> Inference:
     given: dict[str, Json] = {"url": found["url"]}
     if found["payload"].strip():
         given["payload"] = loosely(found["payload"].strip())
-    return Inference(text=words, calls=(_call(found["verb"], given, ABSENT),))
+    return Inference(text=words, calls=(_call(found["verb"], given),))
