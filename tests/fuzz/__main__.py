@@ -63,8 +63,8 @@ def replay(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, open_store(f"chdb://{folder}/store") as store:
         target = Target(store)
         print(target.check(case))
-        for _, error in target.store_waiting():
-            raise error
+        if (refused := target.store_waiting()) is not None:
+            raise refused[1]
 
 
 def main() -> int:

@@ -52,8 +52,8 @@ class _Run:
             self._keep(case, error)
         self._counts["cases"] += 1
         if self._counts["cases"] % _BLOCK == 0:
-            for refused, why in self._target.store_waiting():
-                self._keep(refused, why)
+            if (refused := self._target.store_waiting()) is not None:
+                self._keep(*refused)
             (self._found / "counts.json").write_text(json.dumps(self._counts))
 
     def _keep(self, case: Case, error: BaseException) -> None:

@@ -4,17 +4,16 @@ import logging
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from google.protobuf.message import Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
-from spanproof_collector.dialects import DIALECTS
+from spanproof_collector.dialects import foreign_results, read_log, read_span, view_of, view_of_log
 from spanproof_collector.errors import DecodeError, StoreError
-from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import (
     WIRE,
     Batch,
@@ -32,7 +31,6 @@ from spanproof_collector.otlp import (
     unpack,
     wire,
 )
-from spanproof_collector.otlp.any_values import plain
 from spanproof_collector.pipeline.writing import write
 from spanproof_collector.store import Store
 from tests.fuzz.cases import Case
@@ -91,20 +89,20 @@ class Target:
             raise BrokenPromiseError(f"took {seconds:.1f} s of CPU")
         return reached
 
-    def store_waiting(self) -> list[tuple[Case, BaseException]]:
-        """Store what the cases since the last call became; return those that the store refuses, and why."""
+    def store_waiting(self) -> tuple[Case, BaseException] | None:
+        """Store what the cases since the last call became; return one that the store refuses, and why."""
         waiting, self._waiting = self._waiting, []
+        return self._first_refused(waiting)
+
+    def _first_refused(self, waiting: list[tuple[Case, Batch]]) -> tuple[Case, BaseException] | None:
         try:
             self._write([batch for _, batch in waiting])
-        except (StoreError, BrokenPromiseError):
-            found: list[tuple[Case, BaseException]] = []
-            for case, batch in waiting:
-                try:
-                    self._write([batch])
-                except (StoreError, BrokenPromiseError) as error:
-                    found.append((case, error))
-            return found
-        return []
+        except (StoreError, BrokenPromiseError) as error:
+            if len(waiting) == 1:
+                return waiting[0][0], error
+            middle = len(waiting) // 2
+            return self._first_refused(waiting[:middle]) or self._first_refused(waiting[middle:])
+        return None
 
     def _write(self, batches: list[Batch]) -> None:
         self._listener.heard.clear()
@@ -135,13 +133,19 @@ class Target:
                 raise BrokenPromiseError(f"what was refused is not there: {refused}")
         batch = _convert(decoded.request, decoded.refused)
         self._waiting.append((case, batch))
-        _read_by_every_dialect(decoded.request)
         if isinstance(decoded.request, ExportTraceServiceRequest):
-            sent, rows = len(spans_of(decoded.request)), batch.span_count
+            spans = spans_of(decoded.request)
+            for span in map(view_of, spans):
+                read_span(span)
+                list(foreign_results(span))
+            sent = len(spans)
         else:
-            sent, rows = len(log_records_of(decoded.request)), batch.log_count
-        if sent != rows:
-            raise BrokenPromiseError(f"{sent} spans or records became {rows} rows")
+            records = log_records_of(decoded.request)
+            for record in map(view_of_log, records):
+                read_log(record)
+            sent = len(records)
+        if sent != batch.span_count + batch.log_count:
+            raise BrokenPromiseError(f"{sent} spans or records became {batch.span_count + batch.log_count} rows")
         _compare_forms(decoded.request)
         return "stored"
 
@@ -183,33 +187,6 @@ def _difference(one: dict[str, object], other: dict[str, object]) -> str:
         if one.get(name) != other.get(name):
             return f"{name}: {str(one.get(name))[:300]} and {str(other.get(name))[:300]}"
     return "nothing"
-
-
-def _read_by_every_dialect(request: Request) -> None:
-    for attributes, scope_name, event_name, body in _readable(request):
-        for dialect in DIALECTS:
-            if isinstance(request, ExportTraceServiceRequest):
-                dialect.read(attributes, scope_name, history=True)
-                dialect.read(attributes, scope_name, history=False)
-            else:
-                dialect.read_log(attributes, event_name, body, "")
-
-
-def _readable(request: Request) -> Iterator[tuple[dict[str, Value], str, str, Value]]:
-    if isinstance(request, ExportTraceServiceRequest):
-        for group in request.resource_spans:
-            for scope in group.scope_spans:
-                for span in scope.spans:
-                    yield _plain(span.attributes), scope.scope.name, "", None
-    else:
-        for logs in request.resource_logs:
-            for scope_logs in logs.scope_logs:
-                for record in scope_logs.log_records:
-                    yield _plain(record.attributes), scope_logs.scope.name, record.event_name, plain(record.body)
-
-
-def _plain(pairs: Iterable[KeyValue]) -> dict[str, Value]:
-    return {pair.key: plain(pair.value) for pair in pairs}
 
 
 def _simplify(message: Message) -> None:
