@@ -21,7 +21,7 @@ from spanproof_collector.store.engine import DATABASE, Engine
 
 TABLES = [
     *("content", "dead_letters", "deletions", "log_records", "log_steps", "results", "retention", "schema_version"),
-    *("spans", "steps"),
+    *("spans", "steps", "tokens"),
 ]
 
 

@@ -11,6 +11,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   └── TooLargeError          a request of more bytes than we take      (in otlp)
     ├── BusyError                  more is in flight than we take on         (in pipeline)
     ├── ServeError                 the server cannot start
+    ├── UnauthenticatedError       no token, or none that is known           (in server)
+    ├── ForbiddenError             a token for something else                (in server)
     ├── NoSuchFileError            a path to import that does not exist      (in importers)
     └── UnknownFormatError         a format that no importer reads           (in importers)
 """

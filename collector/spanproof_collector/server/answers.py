@@ -13,11 +13,13 @@ from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
-from spanproof_collector.errors import CollectorError, DecodeError, StoreUnreachableError
+from spanproof_collector.errors import CollectorError, DecodeError, StoreError, StoreUnreachableError
 from spanproof_collector.otlp import Form, Signal, TooLargeError
 from spanproof_collector.pipeline import Accepted, BusyError
+from spanproof_collector.server.access import ForbiddenError, UnauthenticatedError
 
 _STORE_RETRY_SECONDS: Final = 5.0
+_UNFORESEEN: Final = "the server failed, and its log says at what: send the same request again"
 _MAX_MESSAGE: Final = 1000
 """Responses are to stay small; an error that quotes its request would not."""
 
@@ -25,8 +27,8 @@ _MAX_MESSAGE: Final = 1000
 class Failure:
     """An error as both protocols spell it. Only what is worth sending again is called UNAVAILABLE."""
 
-    def __init__(self, error: CollectorError) -> None:
-        self.message = str(error)[:_MAX_MESSAGE]
+    def __init__(self, error: Exception) -> None:
+        self.message = str(error)[:_MAX_MESSAGE] if isinstance(error, CollectorError) else _UNFORESEEN
         self.retry_seconds: float | None = None
         match error:
             case TooLargeError():
@@ -35,16 +37,32 @@ class Failure:
                 self.code, self.http_status = code_pb2.INVALID_ARGUMENT, 400
             case BusyError(retry_seconds=seconds):
                 self.code, self.http_status, self.retry_seconds = code_pb2.UNAVAILABLE, 503, seconds
-            case StoreUnreachableError():
+            case UnauthenticatedError():
+                self.code, self.http_status = code_pb2.UNAUTHENTICATED, 401
+            case ForbiddenError():
+                self.code, self.http_status = code_pb2.PERMISSION_DENIED, 403
+            case StoreError() if not isinstance(error, StoreUnreachableError):
+                self.code, self.http_status = code_pb2.INTERNAL, 500  # it will not fit the next time either
+            case _:
                 self.code, self.http_status = code_pb2.UNAVAILABLE, 503
                 self.retry_seconds = _STORE_RETRY_SECONDS
-            case _:
-                self.code, self.http_status = code_pb2.INTERNAL, 500
+
+    @property
+    def name(self) -> str:
+        """The code as google.rpc calls it."""
+        return str(code_pb2.Code.Name(self.code))
 
     @property
     def retry_after(self) -> str | None:
         """Whole seconds for the header ``Retry-After``."""
         return None if self.retry_seconds is None else str(math.ceil(self.retry_seconds))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What HTTP says beside the status."""
+        if self.retry_after is not None:
+            return {"Retry-After": self.retry_after}
+        return {"WWW-Authenticate": 'Bearer realm="spanproof"'} if self.http_status == 401 else {}
 
     @property
     def retry_info(self) -> RetryInfo | None:

@@ -1,112 +1,110 @@
-"""OTLP over HTTP: protobuf and JSON on one port, answered in the form of the request.
+"""OTLP over HTTP: protobuf and JSON on one port, answered in the form of the request."""
 
-The boundary at which an error becomes an HTTP status is ``_Endpoints._export``.
-"""
-
-from typing import Final, Literal
+from collections.abc import Sequence
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from spanproof_collector.errors import CollectorError
+from spanproof_collector.errors import DecodeError
 from spanproof_collector.otlp import MAX_BYTES, Form, Signal, TooLargeError, form_of
-from spanproof_collector.otlp.compression import ENCODINGS
-from spanproof_collector.pipeline import Accepted, Pipeline
+from spanproof_collector.otlp.compression import ENCODINGS, SUPPORTED
 from spanproof_collector.server.answers import Failure, response
+from spanproof_collector.server.exporting import Body, Exporting
+from spanproof_collector.server.status import Status
 
 _CONTENT_TYPES: Final[dict[Form, str]] = {"protobuf": "application/x-protobuf", "json": "application/json"}
+_SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
+_MAX_ECHO: Final = 100
 
 
-def build_app(pipeline: Pipeline) -> Starlette:
-    """Return the application: ``/v1/traces``, ``/v1/logs``, ``/v1/metrics``, ``/health`` and ``/ready``."""
-    endpoints = _Endpoints(pipeline)
+def build_app(exporting: Exporting, status: Status, prefixes: Sequence[str] = ()) -> Starlette:
+    """Return the application: ``/v1/traces``, ``/v1/logs`` and ``/v1/metrics``, and what ``Status`` serves.
+
+    Args:
+        exporting: takes the requests.
+        status: answers for the server.
+        prefixes: paths below which the three are served too, as ``/api/public/otel``.
+    """
     return Starlette(
         routes=[
-            Route("/v1/traces", endpoints.traces, methods=["POST"]),
-            Route("/v1/logs", endpoints.logs, methods=["POST"]),
-            Route("/v1/metrics", endpoints.metrics, methods=["POST"]),
-            Route("/health", endpoints.health),
-            Route("/ready", endpoints.ready),
-        ]
+            *(
+                Route(f"{prefix}/v1/{signal}", _Endpoint(exporting, signal).answer, methods=["POST"])
+                for prefix in ("", *prefixes)
+                for signal in _SIGNALS
+            ),
+            *status.routes(),
+        ],
+        exception_handlers={404: _not_found},
     )
 
 
-class _Endpoints:
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+class _Endpoint:
+    """The path of one signal."""
 
-    async def traces(self, request: Request) -> Response:
-        return await self._export("traces", request)
+    def __init__(self, exporting: Exporting, signal: Signal) -> None:
+        self._exporting = exporting
+        self._signal = signal
 
-    async def logs(self, request: Request) -> Response:
-        return await self._export("logs", request)
-
-    async def metrics(self, request: Request) -> Response:
-        form = form_of(request.headers.get("content-type", ""))
+    async def answer(self, request: Request) -> Response:
+        """Take an export request."""
+        content_type = request.headers.get("content-type", "")
+        form = form_of(content_type)
         if form is None:
-            return _unsupported_type(request)
-        self._pipeline.counts["metrics_dropped"] += 1
-        return _ok("metrics", Accepted(), form)
-
-    async def health(self, request: Request) -> Response:
-        """The process answers; what it has counted since its start."""
-        return JSONResponse({"status": "ok", "counts": dict(self._pipeline.counts)})
-
-    async def ready(self, request: Request) -> Response:
-        """The process takes requests, and the store took the last ones."""
-        ready = self._pipeline.ready
-        return JSONResponse({"ready": ready}, status_code=200 if ready else 503)
-
-    async def _export(self, signal: Literal["traces", "logs"], request: Request) -> Response:
-        form = form_of(request.headers.get("content-type", ""))
-        if form is None:
-            return _unsupported_type(request)
+            return self._unsupported("type", content_type, "application/x-protobuf or application/json")
         encoding = request.headers.get("content-encoding", "").strip().lower()
         if encoding not in ENCODINGS:
-            return PlainTextResponse(
-                f"content encoding {encoding} is not supported: send gzip, deflate or none", status_code=415
-            )
-        try:
-            body = await _body(request)
-            accepted = await self._pipeline.accept(signal, body, form, encoding)
-        except ClientDisconnect:
-            return Response(status_code=400)
-        except CollectorError as error:
-            failure = Failure(error)
-            headers = {} if failure.retry_after is None else {"Retry-After": failure.retry_after}
+            return self._unsupported("encoding", encoding, SUPPORTED)
+
+        async def body() -> Body:
+            return await _read(request), form, encoding
+
+        answer = await self._exporting.export("http", self._signal, request.headers.get("authorization"), body)
+        if isinstance(answer, Failure):
             return Response(
-                failure.body(form),
-                status_code=failure.http_status,
-                headers=headers,
+                answer.body(form),
+                status_code=answer.http_status,
+                headers=answer.headers,
                 media_type=_CONTENT_TYPES[form],
             )
-        return _ok(signal, accepted, form)
+        return Response(response(self._signal, answer, form), media_type=_CONTENT_TYPES[form])
+
+    def _unsupported(self, what: str, given: str, instead: str) -> Response:
+        self._exporting.turned_away("http", self._signal, "INVALID_ARGUMENT", f"its content {what} is not supported")
+        given = repr(given[:_MAX_ECHO]) if given else "'' (none was given)"
+        return PlainTextResponse(f"content {what} {given} is not supported: send {instead}\n", status_code=415)
 
 
-async def _body(request: Request) -> bytes:
+async def _read(request: Request) -> bytes:
     """Return the body as sent.
 
     Raises:
-        TooLargeError: it is past the limit before it is unpacked.
+        TooLargeError: it is past the limit before it is unpacked. Nothing is read where its length says so.
+        DecodeError: the sender went away.
     """
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > MAX_BYTES:
+        raise TooLargeError(MAX_BYTES)
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BYTES:
-            raise TooLargeError(MAX_BYTES)
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > MAX_BYTES:
+                raise TooLargeError(MAX_BYTES)
+            parts.append(part)
+    except ClientDisconnect as error:
+        raise DecodeError("the connection ended in the middle of the request") from error
     return b"".join(parts)
 
 
-def _ok(signal: Signal, accepted: Accepted, form: Form) -> Response:
-    return Response(response(signal, accepted, form), media_type=_CONTENT_TYPES[form])
-
-
-def _unsupported_type(request: Request) -> Response:
-    given = request.headers.get("content-type", "none")
-    return PlainTextResponse(
-        f"content type {given} is not supported: send application/x-protobuf or application/json", status_code=415
-    )
+def _not_found(request: Request, error: Exception) -> Response:
+    path = request.url.path
+    text = "there is no such path: OTLP is taken at /v1/traces, /v1/logs and /v1/metrics"
+    for signal in _SIGNALS:
+        prefix, found, rest = path.rstrip("/").partition(f"/v1/{signal}")
+        if found and not rest and prefix:
+            text += f". To take it below {prefix[:_MAX_ECHO]} too, start with --http-prefix {prefix[:_MAX_ECHO]}"
+    return PlainTextResponse(f"{text}\n", status_code=404)

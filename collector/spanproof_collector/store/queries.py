@@ -10,6 +10,7 @@ SQL = Path(__file__).parent / "sql"
 class Query(Enum):
     """A statement. The value is the name of its file."""
 
+    COUNT_DEAD_LETTERS = "count_dead_letters"
     CREATE_SCHEMA_VERSION = "create_schema_version"
     DEAD_LETTERS = "dead_letters"
     LIST_JOIN_KEYS = "list_join_keys"
@@ -22,6 +23,7 @@ class Query(Enum):
     READ_RESULTS_OF = "read_results_of"
     READ_SCHEMA_VERSION = "read_schema_version"
     READ_SPANS = "read_spans"
+    READ_TOKENS = "read_tokens"
     SETTLE_LOG_STEPS = "settle_log_steps"
     SETTLE_STEPS = "settle_steps"
 
