@@ -6,6 +6,7 @@ from pathlib import Path
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Found, Importer
 from spanproof_collector.importers.agentdojo import AgentDojo
+from spanproof_collector.importers.atif import Atif
 from spanproof_collector.importers.importing import (
     Imported,
     NoSuchFileError,
@@ -15,7 +16,10 @@ from spanproof_collector.importers.importing import (
 )
 from spanproof_collector.importers.intercode import InterCode
 from spanproof_collector.importers.medagentbench import MedAgentBench
+from spanproof_collector.importers.mini_swe_agent import MiniSweAgent
+from spanproof_collector.importers.openhands import OpenHands
 from spanproof_collector.importers.otlp import Otlp
+from spanproof_collector.importers.swe_agent import SweAgent
 from spanproof_collector.importers.tau2 import Tau2
 from spanproof_collector.importers.tau_bench import TauBench
 from spanproof_collector.importers.who_and_when import WhoAndWhen
@@ -39,6 +43,10 @@ __all__ = [
 IMPORTERS: tuple[Importer, ...] = (
     Otlp(),
     AgentDojo(),
+    SweAgent(),
+    OpenHands(),
+    MiniSweAgent(),
+    Atif(),
     InterCode(),
     MedAgentBench(),
     Tau2(),

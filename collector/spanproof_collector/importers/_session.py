@@ -213,6 +213,13 @@ class Session:
     rooted: bool = True
     """False where this is a part whose session is told elsewhere, such as a sub-agent's file: no root is written."""
 
+    part: int = 0
+    """Which part of its session this is: parts without times follow each other. Turns of parts need keys of their own.
+    """
+
+    answer: str | None = None
+    """The words that the session ended with, where they are no inference's own: what was handed to a closing act."""
+
     termination: Termination | None = None
     cut: bool = False
     """The recording breaks off: what came last is not known."""

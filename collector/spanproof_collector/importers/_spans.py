@@ -36,6 +36,9 @@ _EPOCH: Final = 1_000_000_000
 """Where a session without any time begins: the order is kept, and every span says that its time is none."""
 
 _STEP: Final = 1_000
+_PART: Final = 1_000_000_000_000
+"""How far apart the parts of a session without any time begin."""
+
 _TIE: Final = 1_000_000
 """Recorded times that go back by less than a millisecond are told apart by a nanosecond and stay recorded times."""
 
@@ -150,7 +153,7 @@ class _Writer:
     def request(self) -> ExportTraceServiceRequest:
         session = self._session
         first = _nanoseconds(session.started_at) or next(_times(session.turns), None)
-        clock = _Clock((first or _EPOCH) - 1)
+        clock = _Clock((first or _EPOCH + session.part * _PART) - 1)
         place = _Place(self._root_id, "", clock, session.model, session.provider)
         start, _ = clock.place(first)
         clock.last -= 1
@@ -179,6 +182,9 @@ class _Writer:
             semconv.SUITE: labels.suite,
             semconv.COST_USD: None if session.cost is None else format(session.cost, "f"),
             **_usage(session.usage or Usage()),
+            semconv.OUTPUT_MESSAGES: None
+            if session.answer is None
+            else _json([{"role": "assistant", "parts": [{"type": "text", "content": session.answer}]}]),
             **{
                 f"{semconv.LABEL_PREFIX}{key}": _fact(value) for key, value in labels.facts.items() if value is not None
             },

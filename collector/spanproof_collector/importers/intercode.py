@@ -141,7 +141,7 @@ def _turns(record: dict[str, Json], steps: list[_Step], tool: str, *, by_human: 
 
 def _call(step: _Step, tool: str, *, asks_by_name: bool) -> Call:
     asked = _EXECUTE.fullmatch(step.action) if asks_by_name else None
-    given: dict[str, Json] = {"command": asked[1] if asked else step.action}
+    given: dict[str, Json] = {"query" if tool == "sql" else "command": asked[1] if asked else step.action}
     answer = step.observation
     if isinstance(answer, str) and _NO_COMMAND.match(answer):
         return Call(name=tool, arguments=given, refused=Refused(by="environment", reason=answer))
