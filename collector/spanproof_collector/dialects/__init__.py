@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from spanproof_collector.dialects import evidence
-from spanproof_collector.dialects._dialect import Dialect, LogReading, LogView, MessageEvent, SpanView
+from spanproof_collector.dialects._dialect import Dialect, LogReading, LogStep, LogView, MessageEvent, SpanView
 from spanproof_collector.dialects._join import canonical, digest64, of_asking, of_message, of_messages, of_tool
 from spanproof_collector.dialects._json import MOST_ATTEMPTS, count, word
 from spanproof_collector.dialects._registry import Registry
+from spanproof_collector.dialects.claude_code import ClaudeCode
+from spanproof_collector.dialects.codex import Codex
+from spanproof_collector.dialects.gemini_cli import GeminiCli
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
 from spanproof_collector.dialects.mcp import Mcp
@@ -37,6 +40,7 @@ __all__ = [
     "Dialect",
     "LogProjection",
     "LogReading",
+    "LogStep",
     "LogView",
     "MessageEvent",
     "Projection",
@@ -56,7 +60,7 @@ __all__ = [
     "word",
 ]
 
-DIALECTS: tuple[Dialect, ...] = (Mcp(), GenAI(), GenAIEvents())
+DIALECTS: tuple[Dialect, ...] = (Mcp(), ClaudeCode(), Codex(), GeminiCli(), GenAI(), GenAIEvents())
 _registry = Registry(DIALECTS)
 
 
@@ -124,7 +128,8 @@ def foreign_results(span: SpanView) -> Iterator[ForeignResult]:
 
 def session_of(attributes: Attributes) -> str:
     """Return the session id that a span or record carries itself, or ``""``: the conventions' keys, then dialects'."""
-    return _first_word(attributes, _registry.session_keys)
+    found = _first_word(attributes, _registry.session_keys)
+    return found or next((own for dialect in _registry.with_sessions if (own := dialect.session(attributes))), "")
 
 
 def user_of(attributes: Attributes) -> str:

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from spanproof_collector.model.readings import Decision, Message, ModelCall, Reading, ToolRun
+from spanproof_collector.model.readings import Decision, Message, ModelCall, Other, Reading, ToolRun
 from spanproof_collector.model.spans import SpanEvent
 from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.model.values import Attributes, Value
@@ -18,7 +18,31 @@ class MessageEvent(msgspec.Struct, frozen=True, kw_only=True):
     message: Message
 
 
-LogReading: TypeAlias = ModelCall | ToolRun | Decision | MessageEvent | ForeignResult
+LogPart: TypeAlias = Literal["prompt", "request", "answer", "words", "decision", "result"]
+"""What an entry of an agent's log tells of a step: of an inference its prompt, request, answer and the answer's words;
+of a tool call the decision on it and its result."""
+
+
+class LogStep(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of an agent's own log. Several tell of one step, in the order of the log; spans may tell of it too."""
+
+    part: LogPart
+    reading: ModelCall | ToolRun | Decision | Message
+    thread: str = ""
+    """Entries of one inference have this in common, where the agent says so: the id of its prompt."""
+
+    response_id: str | None = None
+    """For words: the answer that they are part of."""
+
+    sequence: int = 0
+    """The place among entries of the same moment."""
+
+    duration: int = 0
+    """How long the step took that ended with this entry, in nanoseconds."""
+
+
+LogReading: TypeAlias = ModelCall | ToolRun | Decision | MessageEvent | ForeignResult | LogStep | Other
+"""``Other`` claims a record that tells nothing of a step."""
 
 
 class SpanView(msgspec.Struct, kw_only=True):
@@ -73,6 +97,10 @@ class Dialect:
 
     user_keys: ClassVar[tuple[str, ...]] = ()
     """Where the user stands, besides ``user.id`` and ``enduser.id``."""
+
+    def session(self, attributes: Attributes) -> str:
+        """The session where it stands under a key that means something else elsewhere; ``""`` where it does not."""
+        return ""
 
     def read(self, span: SpanView) -> Reading | None:
         """What the span says, or ``None`` where it is another dialect's span."""

@@ -28,6 +28,7 @@ class Registry:
             *_keys(d.session_keys for d in dialects),
         )
         self.user_keys: Final = (semconv.USER_ID, semconv.END_USER_ID, *_keys(d.user_keys for d in dialects))
+        self.with_sessions: Final = tuple(d for d in dialects if type(d).session is not Dialect.session)
         self._prefixes: Final = tuple(prefix for dialect in dialects for prefix in dialect.prefixes)
         self._marked: Final = lru_cache(_REMEMBERED)(self._find_marked)
         self._of_log: Final = lru_cache(_REMEMBERED)(self._find_of_log)

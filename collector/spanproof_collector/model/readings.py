@@ -146,6 +146,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     """What the dialect says of a failure beside the span's status."""
 
+    done: bool = False
+    """The dialect says that the tool ran and did not fail, whether or not its result was recorded."""
+
     stopped: Literal["deferred", "denied", "invalid"] | None = None
     """The dialect says that this run never began: it waits for a decision, was denied, or its arguments were wrong."""
 

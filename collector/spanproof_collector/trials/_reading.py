@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from spanproof_collector.dialects import (
+    LogStep,
     MessageEvent,
     evidence,
     foreign_results,
@@ -14,53 +13,14 @@ from spanproof_collector.dialects import (
     read_span,
     view_of,
     view_of_log,
-    word,
 )
-from spanproof_collector.model.readings import Absent, AgentRun, Decision, Message, ModelCall, Other, Reading, ToolRun
-from spanproof_collector.model.spans import LogRecord, Span, SpanEvent
+from spanproof_collector.model.readings import AgentRun, Decision, Message, ModelCall, Other, Reading, ToolRun
+from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.model.trials import ForeignResult
-from spanproof_instrumentation import semconv
+from spanproof_collector.trials._items import ReadSpan, merged
+from spanproof_collector.trials.agent_logs import Entry, steps_of
 
-
-def _exception(event: SpanEvent) -> str:
-    if event.name != "exception":
-        return ""
-    told = [value for key in ("exception.type", "exception.message") if (value := word(event.attributes, key))]
-    return ": ".join(told)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadSpan:
-    """A span and what it says. ``depth`` is its distance from the root that is known."""
-
-    span: Span
-    reading: Reading | None
-    depth: int
-
-    @property
-    def failed(self) -> bool:
-        """True where the span's status is ERROR, or its dialect tells of a failure."""
-        return self.span.status == "ERROR" or getattr(self.reading, "error", None) is not None
-
-    @property
-    def error(self) -> str:
-        """What is said of the failure: by the dialect, the status, or an exception's event."""
-        told = getattr(self.reading, "error", None) or self.span.status_message
-        return told or next((said for event in reversed(self.span.events) if (said := _exception(event))), "")
-
-    def read_as(self, reading: Reading) -> "ReadSpan":
-        """The same span, read otherwise."""
-        return ReadSpan(span=self.span, reading=reading, depth=self.depth)
-
-    @property
-    def timed(self) -> bool:
-        """False where the span's times only keep the order of a recording that has none."""
-        return self.span.attributes.get(semconv.TIME_SYNTHETIC) is not True
-
-    @property
-    def order(self) -> tuple[int, int, str]:
-        """Start, then depth, then id: the order of steps, whatever the order of arrival."""
-        return (self.span.start, self.depth, self.span.span_id)
+__all__ = ["ReadSpan", "ReadTrial", "read"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +33,9 @@ class ReadTrial:
     dialects: tuple[str, ...]
     foreign: tuple[ForeignResult, ...]
     unclaimed: int
+    logged: bool
+    """True where an agent's own log tells of steps: then a run without spans is not one that lost its root."""
+
     evidence: tuple[evidence.Evidence, ...]
     """In order of time."""
 
@@ -120,71 +83,6 @@ class ReadTrial:
         return [(item, item.reading) for item in self.spans if isinstance(item.reading, AgentRun)]
 
 
-def _merged(call: ModelCall, told: ModelCall) -> ModelCall:
-    """Fill what the span lacks from its log record."""
-    usage = replace(
-        call.usage,
-        **{
-            name: getattr(told.usage, name)
-            for name in call.usage.__struct_fields__
-            if getattr(call.usage, name) is None
-        },
-    )
-    return replace(
-        call,
-        provider=call.provider or told.provider,
-        request_model=call.request_model or told.request_model,
-        response_model=call.response_model or told.response_model,
-        response_id=call.response_id or told.response_id,
-        input=told.input if call.input is None else call.input,
-        output=told.output if call.output is None else call.output,
-        tools=call.tools or told.tools,
-        finish_reasons=call.finish_reasons or told.finish_reasons,
-        usage=usage,
-        cost=told.cost if call.cost is None else call.cost,
-        # what the log record holds whole is not lost
-        truncated_values=min(call.truncated_values, told.truncated_values)
-        if told.input or told.output
-        else call.truncated_values,
-    )
-
-
-def _merged_run(run: ToolRun, told: ToolRun) -> ToolRun:
-    """Fill what the span of a tool lacks from a log record of the same call."""
-    return replace(
-        run,
-        name=run.name or told.name,
-        call_id=run.call_id or told.call_id,
-        arguments=told.arguments if isinstance(run.arguments, Absent) else run.arguments,
-        result=told.result if isinstance(run.result, Absent) else run.result,
-        error=run.error or told.error,
-        stopped=run.stopped or told.stopped,
-        truncated_values=run.truncated_values + told.truncated_values,
-    )
-
-
-def _with_logged_runs(items: list[ReadSpan], logged: Sequence[tuple[LogRecord, ToolRun]]) -> list[ReadSpan]:
-    """Put what log records tell of tool runs into the tool's span: by span id, else by call id, else alone."""
-    found = {(item.span.trace_id, item.span.span_id): item for item in items}
-    for record, told in logged:
-        here = found.get((record.trace_id, record.span_id))
-        if here is None or not isinstance(here.reading, ToolRun):
-            here = next(
-                (
-                    item
-                    for item in found.values()
-                    if isinstance(item.reading, ToolRun) and told.call_id and item.reading.call_id == told.call_id
-                ),
-                None,
-            )
-        if here is not None and isinstance(here.reading, ToolRun):
-            found[(here.span.trace_id, here.span.span_id)] = here.read_as(_merged_run(here.reading, told))
-            continue
-        span = _pseudo_span(record, known_span=True)
-        found[(span.trace_id, span.span_id)] = ReadSpan(span=span, reading=told, depth=0)
-    return list(found.values())
-
-
 def _depths(spans: Sequence[Span]) -> dict[tuple[str, str], int]:
     parents = {(span.trace_id, span.span_id): span.parent_span_id for span in spans}
     depths: dict[tuple[str, str], int] = {}
@@ -221,7 +119,7 @@ class _Told:
         """One model call of all the records."""
         whole = self.of_messages()
         for _, told in self.calls:
-            whole = told if whole is None else _merged(told, whole)
+            whole = told if whole is None else merged(told, whole)
         return whole
 
     def alone(self, *, known_span: bool) -> Iterator[tuple[LogRecord, ModelCall]]:
@@ -239,10 +137,6 @@ class _Told:
         of_messages = self.of_messages()
         if of_messages is not None and self.first is not None:
             yield self.first, of_messages
-
-
-def _of(record: LogRecord) -> tuple[str, str]:
-    return (record.trace_id, record.span_id)
 
 
 def _pseudo_span(record: LogRecord, *, known_span: bool) -> Span:
@@ -281,7 +175,7 @@ def _told_once(items: Sequence[ReadSpan]) -> list[ReadSpan]:
                 break
             within = outer.span.start <= item.span.start and item.span.end <= outer.span.end
             if isinstance(outer.reading, ModelCall) and within:
-                by_id[(item.span.trace_id, parent)] = outer.read_as(_merged(outer.reading, inner))
+                by_id[(item.span.trace_id, parent)] = outer.read_as(merged(outer.reading, inner))
                 by_id[(item.span.trace_id, item.span.span_id)] = item.read_as(Other(operation=inner.operation))
             if outer.reading is not None:
                 break
@@ -294,13 +188,15 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
     dialects: set[str] = set()
     told: dict[tuple[str, str], _Told] = defaultdict(_Told)
     foreign: list[ForeignResult] = []
-    runs: list[tuple[LogRecord, ToolRun]] = []
-    decisions: list[tuple[LogRecord, Decision]] = []
+    entries: list[Entry] = []
     for record in sorted(logs, key=lambda r: (r.time or r.observed_time, r.record_id)):
         found = read_log(view_of_log(record))
         if found is None:
             continue
         dialects.add(found[0])
+        if isinstance(found[1], LogStep):
+            entries.append(Entry(record, found[1]))
+            continue
         here = told[(record.trace_id, record.span_id)]
         match found[1]:
             case ForeignResult() as result:
@@ -308,9 +204,9 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
             case ModelCall() as call:
                 here.calls.append((record, call))
             case ToolRun() as run:
-                runs.append((record, run))
+                entries.append(Entry(record, LogStep(part="result", reading=run)))
             case Decision() as decision:
-                decisions.append((record, decision))
+                entries.append(Entry(record, LogStep(part="decision", reading=decision)))
             case MessageEvent(direction=direction, message=message):
                 (here.inputs if direction == "input" else here.outputs).append(message)
                 here.first = here.first or record
@@ -331,18 +227,14 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
         unclaimed += claimed is None and not ours
         if isinstance(reading, ModelCall):
             from_logs = told.pop((span.trace_id, span.span_id), _Told()).call()
-            reading = reading if from_logs is None else _merged(reading, from_logs)
+            reading = reading if from_logs is None else merged(reading, from_logs)
         items.append(ReadSpan(span=span, reading=reading, depth=depths[(span.trace_id, span.span_id)]))
     for key, here in told.items():
         known = key in depths
         for record, alone in here.alone(known_span=known):
             depth = depths[key] + 1 if known else 0
             items.append(ReadSpan(span=_pseudo_span(record, known_span=known), reading=alone, depth=depth))
-    items = _with_logged_runs(items, runs)
-    items += [
-        ReadSpan(span=_pseudo_span(record, known_span=True), reading=decision, depth=depths.get(_of(record), 0) + 1)
-        for record, decision in decisions
-    ]
+    items = steps_of(entries, items)
     items = _told_once(sorted(items, key=lambda item: item.order))
     found_evidence = sorted(
         (item for span in spans for item in evidence.of_span(span)), key=lambda item: (item.time, item.span_id)
@@ -352,6 +244,7 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
         dialects=tuple(sorted(dialects)),
         foreign=tuple(foreign),
         unclaimed=unclaimed,
+        logged=bool(entries),
         evidence=tuple(found_evidence),
         by_id={(item.span.trace_id, item.span.span_id): item for item in items},
     )

@@ -331,7 +331,7 @@ def assemble(
     refusals = tuple(item for item in trial.evidence if isinstance(item, Refusal))
     answer, answer_span = _final_answer(trial)
     content = _content(trial, calls)
-    root_missing = not records.spans or _roots_missing(records.spans, whole_traces)
+    root_missing = (not records.spans and not trial.logged) or _roots_missing(records.spans, whole_traces)
     status, status_reason, end_span = _status(
         trial,
         calls,
@@ -348,7 +348,9 @@ def assemble(
         trial_id=records.key.value,
         project=records.key.project,
         session_id=records.session_id,
-        trace_ids=tuple(dict.fromkeys(s.trace_id for s in spans)) or tuple({r.trace_id: None for r in records.logs}),
+        trace_ids=tuple(
+            dict.fromkeys(each for each in (*(s.trace_id for s in spans), *(r.trace_id for r in records.logs)) if each)
+        ),
         source=source,
         path=path,
         dialects=trial.dialects,

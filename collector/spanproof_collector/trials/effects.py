@@ -215,6 +215,8 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         if item.span.attributes.get(_FAILURE_STAGE) == "validation" or _NEVER_BEGAN.search(f"{kind} {said}"):
             return "no", "validation", said
         return "unknown", "error", said
+    if any(run.done and not item.failed for item, run in call.runs) and call.response_is_error is not True:
+        return "yes", "result", None
     if results:
         told = _error_text(results[-1])
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)

@@ -178,6 +178,8 @@ def _attach(
             outer = owners.get((ancestor.span.trace_id, ancestor.span.span_id))
             if outer is not None:
                 owners[key] = outer
+                if isinstance(outer.arguments, Absent):
+                    outer.arguments = run.arguments
                 outer.runs.append((item, run))
                 return
     fitting = calls.candidates(run.name, run.call_id, run.arguments)
