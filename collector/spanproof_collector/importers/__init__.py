@@ -14,6 +14,7 @@ from spanproof_collector.importers.importing import (
     UnknownFormatError,
     import_with,
 )
+from spanproof_collector.importers.inspect_ai import InspectAi
 from spanproof_collector.importers.intercode import InterCode
 from spanproof_collector.importers.medagentbench import MedAgentBench
 from spanproof_collector.importers.mini_swe_agent import MiniSweAgent
@@ -43,6 +44,7 @@ __all__ = [
 IMPORTERS: tuple[Importer, ...] = (
     Otlp(),
     AgentDojo(),
+    InspectAi(),
     SweAgent(),
     OpenHands(),
     MiniSweAgent(),

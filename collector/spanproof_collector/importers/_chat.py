@@ -69,6 +69,12 @@ def with_result(value: Json) -> Callable[[Call], Call]:
     return lambda call: replace(call, result=plain_result(value))
 
 
+def _answered(message: Message) -> Callable[[Call], Call]:
+    """Return what gives a call the answer of a message, an error where one stands beside it."""
+    words = text(obj(message.get("error")).get("message"))
+    return with_result(message.get("content")) if words is None else lambda call: replace(call, error=words)
+
+
 def inference_of(message: Message) -> Inference:
     """Return an assistant's message without its calls."""
     said = content(message.get("content"))
@@ -96,7 +102,7 @@ def turns_of(messages: Iterable[Message]) -> Iterator[Turn]:
     for message in messages:
         role = message.get("role")
         if role in ("tool", "function"):
-            if not pending.answer(ident(message.get("tool_call_id")), with_result(message.get("content"))):
+            if not pending.answer(ident(message.get("tool_call_id")), _answered(message)):
                 yield from flush()
                 waiting = None
                 yield said_by(message)
