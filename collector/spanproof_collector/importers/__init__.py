@@ -7,6 +7,9 @@ from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Found, Importer
 from spanproof_collector.importers.agentdojo import AgentDojo
 from spanproof_collector.importers.atif import Atif
+from spanproof_collector.importers.claude_code import ClaudeCode
+from spanproof_collector.importers.codex import Codex
+from spanproof_collector.importers.gemini_cli import GeminiCli
 from spanproof_collector.importers.importing import (
     Imported,
     NoSuchFileError,
@@ -18,8 +21,11 @@ from spanproof_collector.importers.inspect_ai import InspectAi
 from spanproof_collector.importers.intercode import InterCode
 from spanproof_collector.importers.medagentbench import MedAgentBench
 from spanproof_collector.importers.mini_swe_agent import MiniSweAgent
+from spanproof_collector.importers.openai_messages import OpenAIMessages
+from spanproof_collector.importers.openclaw import OpenClaw
 from spanproof_collector.importers.openhands import OpenHands
 from spanproof_collector.importers.otlp import Otlp
+from spanproof_collector.importers.pi import Pi
 from spanproof_collector.importers.swe_agent import SweAgent
 from spanproof_collector.importers.tau2 import Tau2
 from spanproof_collector.importers.tau_bench import TauBench
@@ -54,6 +60,13 @@ IMPORTERS: tuple[Importer, ...] = (
     Tau2(),
     TauBench(),
     WhoAndWhen(),
+    ClaudeCode(),
+    Codex(),
+    GeminiCli(),
+    Pi(),
+    OpenClaw(),
+    # any object with messages: asked last
+    OpenAIMessages(),
 )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._fields import ident, loosely, obj, objects, text
+from spanproof_collector.importers._fields import ident, loosely, moment, obj, objects, openai_usage, text
 from spanproof_collector.importers._session import Call, Inference, Said, Turn
 from spanproof_collector.model.readings import ABSENT, Recorded
 from spanproof_collector.model.values import Json
@@ -79,7 +79,14 @@ def inference_of(message: Message) -> Inference:
     """Return an assistant's message without its calls."""
     said = content(message.get("content"))
     reasoning = text(message.get("reasoning_content")) or text(message.get("reasoning")) or said.reasoning
-    return Inference(text=said.text or None, reasoning=reasoning, parts=said.parts)
+    return Inference(
+        text=said.text or text(message.get("refusal")),
+        reasoning=reasoning,
+        parts=said.parts,
+        model=text(message.get("model")),
+        usage=openai_usage(message.get("usage")),
+        at=moment(message.get("timestamp")),
+    )
 
 
 def said_by(message: Message) -> Said:
@@ -87,7 +94,7 @@ def said_by(message: Message) -> Said:
     said = content(message.get("content"))
     role = message.get("role")
     spoke = "system" if role in ("system", "developer") else "user" if role == "user" else "environment"
-    return Said(role=spoke, text=said.text, parts=said.parts)  # type: ignore[arg-type]
+    return Said(role=spoke, text=said.text, parts=said.parts, at=moment(message.get("timestamp")))  # type: ignore[arg-type]
 
 
 def turns_of(messages: Iterable[Message]) -> Iterator[Turn]:

@@ -1,8 +1,8 @@
 """A recorded session in one shape, whatever tool wrote it. Importers of sessions yield these; ``_spans`` makes spans.
 
 What a recording does not hold is ``None`` or ``ABSENT``, never a default. Text stays as it was written. Times are Unix
-nanoseconds. ``key`` is the id that the recording itself gives a thing; where it is ``None`` the place in the session
-stands in for it, so that a longer recording of one session gives what was there before the same ids.
+nanoseconds. ``key`` is the id that the recording itself gives a thing; where it is ``None`` its time stands in for it,
+else its place in the session, so that a longer recording of one session gives what was there before the same ids.
 """
 
 import hashlib
@@ -59,6 +59,9 @@ class Call:
     result: Recorded = ABSENT
     error: str | None = None
     """The recording says that the call failed, in these words. ``result`` is left out then."""
+
+    succeeded: bool = False
+    """The recording says that it went well, and holds no result."""
 
     refused: Refused | None = None
     requestor: Literal["agent", "user"] = "agent"
@@ -223,6 +226,9 @@ class Session:
     termination: Termination | None = None
     cut: bool = False
     """The recording breaks off: what came last is not known."""
+
+    tools: Json = None
+    """The tools that the model was offered, as OpenAI or MCP define them; ``None`` where nobody says."""
 
     verdicts: tuple[Verdict, ...] = ()
     changes: Changes | None = None

@@ -129,11 +129,12 @@ class _Place:
     keys: dict[str, int] = field(default_factory=dict)
     end: int = 0
 
-    def key_of(self, kind: str, recorded: str | None) -> str:
-        """Return a key of its own for each turn: the recorded one, else the count of its kind; repeats are counted."""
-        key = f"{self.path}/{kind}:{recorded or ''}"
+    def key_of(self, kind: str, recorded: str | None, at: int | None) -> str:
+        """Return a key of its own for each turn: the recorded one, else its time, else the count of its kind."""
+        known = recorded or (str(at) if at is not None else "")
+        key = f"{self.path}/{kind}:{known}"
         self.keys[key] = count = self.keys.get(key, 0) + 1
-        return f"{key}#{count}" if count > 1 or not recorded else key
+        return f"{key}#{count}" if count > 1 or not known else key
 
 
 class _Writer:
@@ -181,6 +182,7 @@ class _Writer:
             semconv.VARIANT: labels.variant,
             semconv.SUITE: labels.suite,
             semconv.COST_USD: None if session.cost is None else format(session.cost, "f"),
+            semconv.TOOL_DEFINITIONS: None if session.tools is None else _json(session.tools),
             **_usage(session.usage or Usage()),
             semconv.OUTPUT_MESSAGES: None
             if session.answer is None
@@ -220,17 +222,16 @@ class _Writer:
         for turn in turns:
             match turn:
                 case Said():
+                    key = place.key_of("said", turn.key, turn.at)
                     if not place.unheard:
-                        place.unheard_from = (turn.at, place.key_of("said", turn.key))
-                    else:
-                        place.key_of("said", turn.key)
+                        place.unheard_from = (turn.at, key)
                     place.unheard.append(_message(turn))
                 case Inference():
                     self._inference(turn, place)
                 case Call():
-                    self._call(turn, place, place.key_of("call", turn.key or turn.call_id))
+                    self._call(turn, place, place.key_of("call", turn.key or turn.call_id, turn.at))
                 case Run():
-                    self._run(turn, place, place.parent, place.key_of("run", turn.key))
+                    self._run(turn, place, place.parent, place.key_of("run", turn.key, turn.at))
                 case Wait():
                     self._moment(turn, place, semconv.EVENT_WAIT, _wait(turn))
                 case Claim():
@@ -238,7 +239,7 @@ class _Writer:
                     self._moment(turn, place, semconv.EVENT_CLAIM, claimed)
 
     def _inference(self, turn: Inference, place: _Place) -> None:
-        key = place.key_of("inference", turn.key)
+        key = place.key_of("inference", turn.key, turn.at)
         start, recorded = place.clock.place(turn.started_at if turn.started_at is not None else turn.at)
         end = max(start, _nanoseconds(turn.at) or start)
         model = turn.model or place.model
@@ -273,7 +274,8 @@ class _Writer:
             semconv.TOOL_NAME: call.name,
             semconv.TOOL_CALL_ID: call.call_id,
             semconv.TOOL_REQUESTOR: call.requestor if call.requestor != "agent" else None,
-            semconv.EFFECT_CLASS: call.effect_class,
+            # what another agent did for the call stands on that agent's calls
+            semconv.EFFECT_CLASS: call.effect_class or ("handoff" if call.runs else None),
             semconv.TOOL_ARGUMENTS: _payload(call.arguments),
             semconv.TOOL_RESULT: _payload("null" if call.result is None else call.result),
         }
@@ -281,6 +283,8 @@ class _Writer:
         span = self._span(f"execute_tool {call.name}", span_id, place.parent, start, end, attributes, recorded=recorded)
         if call.error is not None:
             _fail(span, call.error)
+        elif call.succeeded:
+            span.status.code = Status.STATUS_CODE_OK
         if call.refused is not None:
             span.events.append(_refusal(call.refused, end))
         for number, run in enumerate(call.runs):
@@ -315,7 +319,7 @@ class _Writer:
     def _moment(self, turn: Wait | Claim, place: _Place, name: str, attributes: Attributes) -> None:
         """Write an event that no other span carries, as a span of its own."""
         at, recorded = place.clock.place(turn.at)
-        key = place.key_of(name, turn.key)
+        key = place.key_of(name, turn.key, turn.at)
         span = self._span(name, self._span_id(key), place.parent, at, at, {}, recorded=recorded)
         span.events.append(_event(name, at, attributes))
         self._note(place, span)

@@ -361,7 +361,8 @@ def assemble(
         labels=_labels(spans),
         agent_name=next((run.name for run in agents if run.name), None),
         agent_version=next((run.version for run in agents if run.version), None),
-        models=tuple(dict.fromkeys(m for _, c in trial.models() if (m := c.response_model or c.request_model))),
+        models=tuple(dict.fromkeys(m for _, c in trial.models() if (m := c.response_model or c.request_model)))
+        or tuple(dict.fromkeys(run.model for _, run in _outer_agents(trial) if run.model)),
         started_at=min(start for start, _ in times),
         ended_at=max(end for _, end in times),
         status=status,

@@ -7,6 +7,7 @@ from typing import Final
 
 from spanproof_collector.dialects import evidence
 from spanproof_collector.model.readings import ABSENT, Absent, Recorded, ToolDefinition
+from spanproof_collector.model.spans import IMPORTED
 from spanproof_collector.model.trials import (
     ClassSource,
     Effect,
@@ -188,7 +189,7 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
     """Return whether a call ran, why we think so, and its error.
 
     The reasons: ``refused``, ``deferred``, ``result``, ``validation``, ``error``, ``error_text``, ``no_result``,
-    ``not_recorded``.
+    ``not_recorded``, and ``status`` where a recording without results says that the call went well.
     A tool span alone proves nothing: calls that pause for approval or are denied leave one too.
     """
     response = _recorded(call.response)
@@ -223,6 +224,8 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
     if not isinstance(response, Absent):
         told = _error_text(response) or ((answer or "error") if call.response_is_error else None)
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
+    if any(item.span.status == "OK" and item.span.scope.name == IMPORTED for item, _ in call.runs):
+        return "yes", "status", None
     return "unknown", "not_recorded" if isinstance(call.arguments, Absent) else "no_result", None
 
 
