@@ -8,6 +8,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── NoTrialsError              nothing matches
     ├── ChoiceError                an id that fits no trial, or several
     ├── UnreadableEndStateError    a recorded text that is no end state             (in model)
+    ├── UnknownTokenError          an id that no token has                           (in cli)
     ├── DemoFolderError            a folder with what the demo did not make          (in demo)
     ├── CollectorProcessError      a collector that did not come up or end well      (in demo)
     └── AgentProcessError          an agent process of the demo that did not end well (in demo)

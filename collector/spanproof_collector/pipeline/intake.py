@@ -178,8 +178,10 @@ class Pipeline:
         # The exporters of Python never read a partial success, so it must be seen here.
         reasons = Counter(each.reason for each in batch.rejected)
         message = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5))
+        kinds = Counter(kind_of(each.reason) for each in batch.rejected)
+        told = "; ".join(f"{kind} ({count})" for kind, count in kinds.most_common(5))
         what = "log records" if batch.rejected[0].signal == "logs" else "spans"
-        _logger.warning("rejected %d of %d %s: %s", rejected, rejected + converted.rows, what, message)
+        _logger.warning("rejected %d of %d %s: %s", rejected, rejected + converted.rows, what, told)
         return Accepted(rejected=rejected, message=message)
 
     async def _durable(self, converted: Converted) -> None:

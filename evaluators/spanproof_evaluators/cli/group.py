@@ -5,7 +5,19 @@ from typing import Final
 
 import click
 
-COMMANDS: Final = ("demo", "serve", "run", "import", "trials", "show", "evaluate", "report", "reindex")
+COMMANDS: Final = (
+    "demo",
+    "serve",
+    "doctor",
+    "token",
+    "run",
+    "import",
+    "trials",
+    "show",
+    "evaluate",
+    "report",
+    "reindex",
+)
 """Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``."""
 
 

@@ -5,11 +5,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import pytest
 
 from spanproof_collector.pipeline import Pipeline
-from spanproof_collector.server.serve import Addresses, Collector
+from spanproof_collector.server.serve import Addresses, Collector, Tls
 from spanproof_collector.store import Store, open_store
 
 
@@ -20,6 +21,16 @@ class Listening:
     store: Store
     collector: Collector
     addresses: Addresses
+
+
+class Asked(TypedDict, total=False):
+    """What a test asks of a collector; the first two are limits of its pipeline."""
+
+    max_rows: int
+    max_bytes: int
+    tls: Tls
+    demand_tokens: bool
+    http_prefixes: tuple[str, ...]
 
 
 Listen = Callable[..., Listening]
@@ -33,13 +44,16 @@ def listeners() -> Iterator[Listen]:
     thread.start()
     running: list[Collector] = []
 
-    async def start(store: Store, limits: dict[str, int]) -> tuple[Collector, Addresses]:
-        collector = Collector(store, "127.0.0.1", 0, 0, Pipeline(store, **limits))
+    async def start(store: Store, asked: Asked) -> tuple[Collector, Addresses]:
+        limits = {name: value for name, value in asked.items() if name.startswith("max_")}
+        others = {name: value for name, value in asked.items() if name not in limits}
+        pipeline = Pipeline(store, **limits)  # type: ignore[arg-type]
+        collector = Collector(store, "127.0.0.1", 0, 0, pipeline, **others)  # type: ignore[arg-type]
         running.append(collector)
         return collector, await collector.start()
 
-    def listening(store: Store, **limits: int) -> Listening:
-        collector, addresses = asyncio.run_coroutine_threadsafe(start(store, limits), loop).result(20)
+    def listening(store: Store, **asked: Unpack[Asked]) -> Listening:
+        collector, addresses = asyncio.run_coroutine_threadsafe(start(store, asked), loop).result(20)
         return Listening(store=store, collector=collector, addresses=addresses)
 
     try:

@@ -16,10 +16,16 @@ LOGS = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 METRICS = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 
 
-def call(to: Addresses, method: str, body: bytes, compression: grpc.Compression | None = None) -> bytes:
+def call(
+    to: Addresses,
+    method: str,
+    body: bytes,
+    compression: grpc.Compression | None = None,
+    metadata: tuple[tuple[str, str], ...] = (),
+) -> bytes:
     options = [("grpc.max_send_message_length", -1)]
     with grpc.insecure_channel(f"{to.host}:{to.grpc_port}", options=options, compression=compression) as channel:
-        answer = channel.unary_unary(method)(body, timeout=20)
+        answer = channel.unary_unary(method)(body, timeout=20, metadata=metadata)
         assert isinstance(answer, bytes)
         return answer
 
