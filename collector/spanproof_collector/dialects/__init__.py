@@ -19,6 +19,7 @@ from spanproof_collector.dialects.gemini_cli import GeminiCli
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
 from spanproof_collector.dialects.mcp import Mcp
+from spanproof_collector.dialects.vercel_ai import VercelAI
 from spanproof_collector.model.readings import (
     Absent,
     AgentRun,
@@ -60,7 +61,7 @@ __all__ = [
     "word",
 ]
 
-DIALECTS: tuple[Dialect, ...] = (Mcp(), ClaudeCode(), Codex(), GeminiCli(), GenAI(), GenAIEvents())
+DIALECTS: tuple[Dialect, ...] = (Mcp(), VercelAI(), ClaudeCode(), Codex(), GeminiCli(), GenAI(), GenAIEvents())
 _registry = Registry(DIALECTS)
 
 

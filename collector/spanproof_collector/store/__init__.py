@@ -2,6 +2,7 @@
 
 from spanproof_collector.store.deriving import insert_derived
 from spanproof_collector.store.holding import Serving, advertise, withdraw
+from spanproof_collector.store.loose import LooseKey, LooseLogs, list_loose_logs, read_loose_logs
 from spanproof_collector.store.opening import open_store
 from spanproof_collector.store.queries import Query
 from spanproof_collector.store.records import Records
@@ -9,12 +10,16 @@ from spanproof_collector.store.store import DeadLetter, Store
 
 __all__ = [
     "DeadLetter",
+    "LooseKey",
+    "LooseLogs",
     "Query",
     "Records",
     "Serving",
     "Store",
     "advertise",
     "insert_derived",
+    "list_loose_logs",
     "open_store",
+    "read_loose_logs",
     "withdraw",
 ]

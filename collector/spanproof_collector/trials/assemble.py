@@ -187,6 +187,12 @@ def _content(trial: ReadTrial, calls: Sequence[JoinedCall]) -> ContentState:
     return "partial" if lack else "captured"
 
 
+def _heard(trial: ReadTrial) -> bool:
+    """True where words of a model or an agent were recorded: only then does the absence of an answer say anything."""
+    said = [call.output for _, call in trial.models()] + [run.output for _, run in trial.agents()]
+    return any(output is not None for output in said)
+
+
 def _calls_whole(trial: ReadTrial) -> bool:
     """True where the tools that were asked for are all known: from tool spans, or from what every inference put out."""
     if trial.tools():
@@ -380,7 +386,7 @@ def assemble(
             status_reason=status_reason,
             answer=answer,
             answer_span=answer_span,
-            content=content,
+            content=content if _heard(trial) else "not_captured",
             end_span=end_span,
         ),
         usage=_usage(trial),

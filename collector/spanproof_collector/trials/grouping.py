@@ -39,6 +39,12 @@ class TraceInfo:
     end: int
     sessions: tuple[str, ...]
     labels: tuple[str, ...]
+    protocol: bool = False
+    """True where it holds nothing but a protocol's own work."""
+
+    loose: bool = False
+    """True for log records that name no trace; its id is only a name then."""
+
     names: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """What its spans are labeled with, by the fields of a Filter: tasks, suites, variants."""
 
@@ -51,6 +57,22 @@ class TraceInfo:
     def bare(self) -> bool:
         """True where neither a session nor a trial label is on any span."""
         return not self.sessions and not self.labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Which trace goes to which other one."""
+
+    history: Mapping[TraceKey, TraceKey] = field(default_factory=dict)
+    """It goes on where that one stopped."""
+
+    protocol: Mapping[TraceKey, TraceKey] = field(default_factory=dict)
+    """It is protocol work that happened during that one."""
+
+    def all(self) -> Iterator[tuple[TraceKey, TraceKey]]:
+        """Every link."""
+        yield from self.history.items()
+        yield from self.protocol.items()
 
 
 class _Unions(Generic[T]):
@@ -71,49 +93,20 @@ class _Unions(Generic[T]):
         self._parent[self.find(one)] = self.find(other)
 
 
-def history_links(traces: Sequence[TraceInfo], keys: Mapping[TraceKey, frozenset[str]]) -> dict[TraceKey, TraceKey]:
-    """Return, for each trace that goes on where another stopped, that other trace.
-
-    A trace goes on where the latest earlier trace stopped whose conversation it extends, or one of whose calls it holds
-    or answers. Only a bare trace goes on: sessions that are named are never joined to each other. Each trace is gone on
-    from once, where there is a choice: equal conversations run many times stay apart.
-    """
-    ends: dict[tuple[str, str], list[TraceInfo]] = defaultdict(list)
-    for trace in traces:
-        for key in keys.get(trace.key, frozenset()):
-            kind, _, value = key.partition(":")
-            if kind in ("ends", "asked"):
-                ends[(trace.project, f"{kind}:{value}")].append(trace)
-    links: dict[TraceKey, TraceKey] = {}
-    taken: set[TraceKey] = set()
-    for trace in sorted((t for t in traces if t.bare), key=lambda t: (t.start, t.trace_id)):
-        found: dict[TraceKey, TraceInfo] = {}
-        for key in keys.get(trace.key, frozenset()):
-            kind, _, value = key.partition(":")
-            wanted = {"extends": "ends", "holds": "asked", "answered": "asked"}.get(kind)
-            for other in ends.get((trace.project, f"{wanted}:{value}"), ()) if wanted else ():
-                if (other.start, other.trace_id) < (trace.start, trace.trace_id):
-                    found[other.key] = other
-        if found:
-            latest = max(found.values(), key=lambda t: (t.key not in taken, t.start, t.trace_id))
-            links[trace.key] = latest.key
-            taken.add(latest.key)
-    return links
-
-
-def components(
-    traces: Sequence[TraceInfo], links: Mapping[TraceKey, TraceKey], *, unit: Unit = "session"
-) -> Iterator[list[TraceInfo]]:
+def components(traces: Sequence[TraceInfo], links: Links, *, unit: Unit = "session") -> Iterator[list[TraceInfo]]:
     """Return the traces that must be read together, each trace once, components in order of their first start."""
     unions: _Unions[object] = _Unions()
+    # records without a trace go to one of their session's traces, so those are read with them
+    loose = {(trace.project, session) for trace in traces if trace.loose for session in trace.sessions}
     for trace in traces:
         unions.find(trace.key)
         for label in trace.labels:
             unions.join(trace.key, ("label", trace.project, label))
-        for session in trace.sessions if unit == "session" else ():
-            unions.join(trace.key, ("session", trace.project, session))
+        for session in trace.sessions:
+            if unit == "session" or (trace.project, session) in loose:
+                unions.join(trace.key, ("session", trace.project, session))
     if unit == "session":
-        for later, earlier in links.items():
+        for later, earlier in links.all():
             unions.join(later, earlier)
     grouped: dict[object, list[TraceInfo]] = defaultdict(list)
     for trace in sorted(traces, key=lambda t: (t.start, t.trace_id)):
@@ -154,86 +147,117 @@ class _Place:
     session: str
 
 
-def _places(spans: Sequence[Span], unit: Unit) -> tuple[dict[str, _Place], _Place]:
+def _own(records: Sequence[LogRecord]) -> tuple[str, str]:
+    """The first trial label and the first session that log records carry themselves."""
+    label = next((found for record in records if (found := _label_of(record))), "")
+    session = next((found for record in records if (found := session_of(record.attributes))), "")
+    return label, session
+
+
+def _place(trace: TraceInfo, unit: Unit, label: str, session: str) -> _Place:
+    if label:
+        return _Place(TrialKey(trace.project, "label", label), session)
+    if session and (unit == "session" or trace.loose):
+        return _Place(TrialKey(trace.project, "session", session), session)
+    return _Place(TrialKey(trace.project, "trace", trace.trace_id), session)
+
+
+def _places(
+    trace: TraceInfo, spans: Sequence[Span], logs: Sequence[LogRecord], unit: Unit
+) -> tuple[dict[str, _Place], _Place]:
     """Where each span of one trace belongs, and where what names no span of it belongs."""
     ordered = sorted(spans, key=lambda s: (s.start, s.span_id))
     by_id = {span.span_id: span for span in ordered}
     labels = {span.span_id: _label_of(span) for span in ordered}
     sessions = {span.span_id: session_of(span.attributes) for span in ordered}
-    project, trace_id = ordered[0].project, ordered[0].trace_id
-    any_label = next((value for value in labels.values() if value), "")
-    any_session = next((value for value in sessions.values() if value), "")
-
-    def place(label: str, session: str) -> _Place:
-        if label:
-            return _Place(TrialKey(project, "label", label), session)
-        if session and unit == "session":
-            return _Place(TrialKey(project, "session", session), session)
-        return _Place(TrialKey(project, "trace", trace_id), session)
-
+    told_label, told_session = _own(logs)
+    any_label = next((value for value in labels.values() if value), told_label)
+    any_session = next((value for value in sessions.values() if value), told_session)
     found = {
-        span.span_id: place(_nearest(by_id, span, labels) or any_label, _nearest(by_id, span, sessions) or any_session)
+        span.span_id: _place(
+            trace, unit, _nearest(by_id, span, labels) or any_label, _nearest(by_id, span, sessions) or any_session
+        )
         for span in ordered
     }
-    return found, place(any_label, any_session)
+    return found, _place(trace, unit, any_label, any_session)
+
+
+_Part = tuple[TrialKey, str, int, Span | LogRecord]
+"""Its trial, its session, its time, and itself."""
+
+
+def _time(record: LogRecord) -> int:
+    return record.time or record.observed_time
+
+
+def _times(session: str, parts: Sequence[_Part]) -> dict[TrialKey, tuple[int, int]]:
+    """From when to when each trial of a session went on."""
+    times: dict[TrialKey, tuple[int, int]] = {}
+    for key, of_session, start, item in parts:
+        if of_session == session:
+            end = item.end if isinstance(item, Span) else start
+            first, last = times.get(key, (start, end))
+            times[key] = (min(first, start), max(last, end))
+    return times
 
 
 def split(
     traces: Sequence[TraceInfo],
     spans: Mapping[TraceKey, Sequence[Span]],
     logs: Mapping[TraceKey, Sequence[LogRecord]],
-    links: Mapping[TraceKey, TraceKey],
+    links: Links,
     *,
     unit: Unit = "session",
 ) -> list[TrialRecords]:
     """Return the trials of one component."""
-    parts: list[tuple[TrialKey, str, int, Span | LogRecord]] = []
+    parts: list[_Part] = []
     of_trace: dict[TraceKey, TrialKey] = {}
     for trace in traces:
-        own = spans.get(trace.key, ())
-        if own:
-            places, rest = _places(own, unit)
-        else:
-            places, rest = {}, _place_of_logs(trace, logs.get(trace.key, ()), unit)
+        if trace.loose:
+            continue
+        records = logs.get(trace.key, ())
+        places, rest = _places(trace, spans.get(trace.key, ()), records, unit)
         of_trace[trace.key] = rest.key
-        for span in own:
+        for span in spans.get(trace.key, ()):
             parts.append((places[span.span_id].key, places[span.span_id].session, span.start, span))
-        for record in logs.get(trace.key, ()):
+        for record in records:
             here = places.get(record.span_id, rest)
-            parts.append((here.key, here.session, record.time or record.observed_time, record))
+            parts.append((here.key, here.session, _time(record), record))
     unions: _Unions[TrialKey] = _Unions()
     joined: set[TrialKey] = set()
     if unit == "session":
-        for later, earlier in links.items():
+        for later, earlier in links.all():
             if later in of_trace and earlier in of_trace and of_trace[later] != of_trace[earlier]:
-                joined |= {of_trace[later], of_trace[earlier]}
                 unions.join(of_trace[later], of_trace[earlier])
-    grouped: dict[TrialKey, list[tuple[TrialKey, str, int, Span | LogRecord]]] = defaultdict(list)
+                if later in links.history:
+                    joined |= {of_trace[later], of_trace[earlier]}
+    placed = tuple(parts)
+    for trace in traces:
+        if trace.loose:
+            parts += _loose_parts(trace, logs.get(trace.key, ()), placed, unit)
+    grouped: dict[TrialKey, list[_Part]] = defaultdict(list)
     for part in parts:
         grouped[unions.find(part[0])].append(part)
     return [_records(members, joined) for members in grouped.values()]
 
 
-def _place_of_logs(trace: TraceInfo, records: Sequence[LogRecord], unit: Unit) -> _Place:
-    """Where a trace belongs of which only log records came."""
-    session = next((found for record in records if (found := session_of(record.attributes))), "")
-    label = next((found for record in records if (found := _label_of(record))), "")
-    if label:
-        return _Place(TrialKey(trace.project, "label", label), session)
-    if session and unit == "session":
-        return _Place(TrialKey(trace.project, "session", session), session)
-    return _Place(TrialKey(*trace_key(trace)), session)
+def _loose_parts(trace: TraceInfo, records: Sequence[LogRecord], placed: Sequence[_Part], unit: Unit) -> list[_Part]:
+    """Where log records belong that name no trace: to their trial, else to what their session did at that time."""
+    session = next(iter(trace.sessions), "")
+    own = _place(trace, unit, next(iter(trace.labels), ""), session).key
+    times = {} if trace.labels or not session else _times(session, placed)
 
+    def key_at(at: int) -> TrialKey:
+        away = [(max(first - at, at - last, 0), first, key) for key, (first, last) in times.items()]
+        return min(away)[2] if away else own
 
-def trace_key(trace: TraceInfo) -> tuple[str, Literal["trace"], str]:
-    """The key of a trial that is one trace."""
-    return (trace.project, "trace", trace.trace_id)
+    return [(key_at(_time(record)), session, _time(record), record) for record in records]
 
 
 _STRENGTH = {"label": 0, "session": 1, "trace": 2}
 
 
-def _records(members: Iterable[tuple[TrialKey, str, int, Span | LogRecord]], joined: set[TrialKey]) -> TrialRecords:
+def _records(members: Iterable[_Part], joined: set[TrialKey]) -> TrialRecords:
     ordered = sorted(members, key=lambda m: (_STRENGTH[m[0].by], m[2], m[0].value))
     key = ordered[0][0]
     keys = {member[0] for member in ordered}

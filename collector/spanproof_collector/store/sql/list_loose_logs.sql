@@ -1,0 +1,6 @@
+-- Which log records name no trace, from when to when, and by which session or trial can they be asked for?
+SELECT project, session_id, trial_id, min(time_unix_nano) AS first, max(time_unix_nano) AS last
+FROM log_steps
+WHERE trace_id = '' AND (session_id != '' OR trial_id != '')
+GROUP BY project, session_id, trial_id
+ORDER BY first, project, session_id, trial_id
