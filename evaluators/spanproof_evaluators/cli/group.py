@@ -8,7 +8,6 @@ import click
 COMMANDS: Final = (
     "demo",
     "serve",
-    "doctor",
     "token",
     "run",
     "import",
