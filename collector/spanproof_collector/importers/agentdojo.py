@@ -29,6 +29,7 @@ _DEFENCES: Final = (
 """AgentDojo names a pipeline by its model, then a hyphen and one of these where the model is defended."""
 
 _THOUGHT: Final = re.compile(r"<function_thought>\s*(.*?)\s*</function_thought>", re.DOTALL)
+_ASKED: Final = re.compile(r"<function_call>\s*(.*?)\s*</function_call>", re.DOTALL)
 _FINAL: Final = re.compile(r"<final_answer>\s*(.*?)\s*</final_answer>", re.DOTALL)
 _HARNESS: Final = re.compile(r"\s*</?function_error>")
 """How a message opens that the harness speaks in the user's role."""
@@ -158,11 +159,18 @@ def _spoken(message: Message) -> Inference:
     """Pipelines that prompt for tags keep thought and answer in them."""
     plain = inference_of(message)
     words = plain.text or ""
-    thought, final = _THOUGHT.search(words), _FINAL.search(words)
+    thought, final, asked = _THOUGHT.search(words), _FINAL.search(words), _ASKED.search(words)
     if thought is None and final is None:
         return plain
-    rest = _FINAL.sub(lambda found: found[1], _THOUGHT.sub("", words)).strip()
-    return replace(plain, text=rest or None, reasoning=plain.reasoning or (thought[1] if thought else None))
+    rest = final[1] if final else _ASKED.sub("", _THOUGHT.sub("", words)).strip()
+    # what is asked for in words is no answer; as calls it stands where the run took it for such
+    kept: tuple[dict[str, Json], ...] = ({"type": "function_call", "content": asked[1]},) if asked else ()
+    return replace(
+        plain,
+        text=rest or None,
+        reasoning=plain.reasoning or (thought[1] if thought else None),
+        parts=plain.parts + (kept if not calls_of(message) else ()),
+    )
 
 
 def _call_id(message: Message) -> str | None:

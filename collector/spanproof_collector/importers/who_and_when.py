@@ -108,8 +108,7 @@ def _calls_placed(turns: Iterator[Turn]) -> Iterator[Turn]:
     waiting: Inference | None = None
     for turn in turns:
         if isinstance(turn, Call) and waiting is not None:
-            yield replace(waiting, calls=(replace(turn, arguments=_code(waiting.text or "")),))
-            waiting = None
+            waiting = replace(waiting, calls=(*waiting.calls, replace(turn, arguments=_code(waiting.text or ""))))
             continue
         if waiting is not None:
             yield waiting
