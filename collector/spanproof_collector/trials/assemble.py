@@ -345,8 +345,9 @@ def assemble(
         termination=_last_said(trial, semconv.TERMINATION_REASON),
         answer=answer,
     )
-    # a workflow lends its name only where no agent has one
-    agents = sorted((run for _, run in trial.agents()), key=lambda run: run.operation != "invoke_agent")
+    # a workflow lends its name only where no agent has one, and an agent that works for another one never
+    own = (run for _, run in trial.agents() if not run.delegated)
+    agents = sorted(own, key=lambda run: run.operation != "invoke_agent")
     attempt = next((number for s in spans if (number := attempt_of(s.labeled)) is not None), None)
     timed = [(item.span.start, item.span.end) for item in trial.spans if item.timed]
     times = timed or [(s.start, s.end) for s in spans] or [(r.time or r.observed_time,) * 2 for r in records.logs]

@@ -153,7 +153,11 @@ def _class_of(call: JoinedCall, tools: Mapping[str, ToolDefinition]) -> tuple[Ef
 
 
 _FAILURE_STAGE: Final = "pydantic_ai.tool.failure_stage"
-_FAILED_WORDS: Final = _words("error failed failure timeout timed_out exception cancelled canceled")
+_FAILED_WORDS: Final = _words("error failed failure timeout timed_out exception")
+_CANCELLED: Final = _words("cancelled canceled")
+_ABOUT_A_CALL: Final = _words("status message error detail reason code result data id ok success")
+"""Fields that speak of a call. What has others is a record, such as an order, whose status is its own."""
+
 
 
 def _error_text(value: Recorded) -> str | None:
@@ -170,6 +174,7 @@ def _error_text(value: Recorded) -> str | None:
     error_told = (
         bool(value.get("error"))
         or (isinstance(status, str) and status.lower() in _FAILED_WORDS)
+        or (isinstance(status, str) and status.lower() in _CANCELLED and value.keys() <= _ABOUT_A_CALL)
         or any(isinstance(number, int) and 400 <= number < 600 for number in (status, code))
         or any(value.get(key) is True for key in ("isError", "is_error"))
         or any(value.get(key) is False for key in ("ok", "success"))
