@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from spanproof_collector.importers._chat import calls_of
 from spanproof_collector.importers._content import content, plain_result
 from spanproof_collector.importers._fields import fingerprint, ident, listed, moment, number, obj, objects, text, whole
-from spanproof_collector.importers._session import Call, Inference, Refused, Run, Said, Turn
+from spanproof_collector.importers._inspect_places import Answer, Asked, Place, settled
+from spanproof_collector.importers._session import Call, Inference, Refused, Said, Turn
 from spanproof_collector.model.readings import ABSENT, Absent, Recorded, Usage
 from spanproof_collector.model.values import Json
 
@@ -49,40 +50,6 @@ class _Span:
     parent: str | None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Answer:
-    """An inference whose calls are still being answered."""
-
-    inference: Inference
-    calls: "list[_Asked]" = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Asked:
-    call: Call
-    answered: bool = False
-    runs: "list[_Place]" = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Place:
-    """The turns of one run, in the order of its own events."""
-
-    name: str | None = None
-    key: str | None = None
-    kind: str = ""
-    turns: "list[Said | _Answer | _Asked | _Place]" = field(default_factory=list)
-    heard: set[str] = field(default_factory=set)
-
-    def open(self, call_id: str | None) -> _Asked | None:
-        """Return the call that an answer with this id is for: the earliest one that has none."""
-        for turn in self.turns:
-            for asked in turn.calls if isinstance(turn, _Answer) else [turn] if isinstance(turn, _Asked) else []:
-                if not asked.answered and call_id is not None and asked.call.call_id == call_id:
-                    return asked
-        return None
-
-
 def read(events: Iterable[Event], resolve: Resolve, pool: list[Json]) -> Read:
     """Return the turns of a stream.
 
@@ -105,13 +72,13 @@ class _Reader:
         self._resolve = resolve
         self._pool = pool
         self._spans: dict[str, _Span] = {}
-        self._places: dict[str, _Place] = {}
-        self._root = _Place()
+        self._places: dict[str, Place] = {}
+        self._root = Place()
         self._steps: list[str] = []
         self._spawned: dict[str, str] = {}
         """The span of each tool whose run an agent's span is, by the agent's."""
 
-        self._tools: dict[str, list[_Place]] = {}
+        self._tools: dict[str, list[Place]] = {}
         """Runs inside the span of a tool, which wait for its event."""
 
         self._refused: dict[str, Refused] = {}
@@ -138,18 +105,18 @@ class _Reader:
             yield span_id, self._spans[span_id]
             span_id = self._spans[span_id].parent
 
-    def _place(self, span_id: str | None) -> _Place:
+    def _place(self, span_id: str | None) -> Place:
         """Return the run that a span belongs to, opened where its first event stands."""
         for found, span in self._above(span_id):
             if span.kind in _RUNS:
                 return self._opened(found, span)
         return self._root
 
-    def _opened(self, span_id: str, span: _Span) -> _Place:
+    def _opened(self, span_id: str, span: _Span) -> Place:
         if span_id in self._places:
             return self._places[span_id]
         outer = self._place(span.parent)
-        place = _Place(name=span.name, key=span_id, kind=span.kind)
+        place = Place(name=span.name, key=span_id, kind=span.kind)
         if span.kind == "branch":
             place.heard = set(outer.heard)  # it replays what its parent heard
         self._places[span_id] = place
@@ -221,7 +188,7 @@ class _Reader:
             reason = text(event.get("explanation")) or f"{event['decision']} by {by}"
             self._refused[ident(call.get("id")) or ""] = Refused(by=by, reason=reason)
 
-    def _subtask(self, event: Event, place: _Place) -> None:
+    def _subtask(self, event: Event, place: Place) -> None:
         inner = _Reader(self._resolve, self._pool)
         events = objects(event.get("events"))
         for each in events:
@@ -233,7 +200,7 @@ class _Reader:
             run.name, run.key, run.kind = text(event.get("name")), ident(event.get("uuid")), "subtask"
             place.turns.append(run)
 
-    def _model(self, event: Event, place: _Place, at: int | None) -> None:
+    def _model(self, event: Event, place: Place, at: int | None) -> None:
         for message in self._input(event):
             self._hear(message, place)
         output = obj(event.get("output"))
@@ -246,7 +213,7 @@ class _Reader:
         named, answering = text(event.get("model")), text(output.get("model"))
         provider, model = _model_name(answering or named)
         place.heard.add(_key(message))
-        answer = _Answer(
+        answer = Answer(
             inference=Inference(
                 text=said.text or None,
                 reasoning=said.reasoning,
@@ -264,7 +231,7 @@ class _Reader:
         for item, call in zip(objects(message.get("tool_calls")), calls_of(message), strict=False):
             broken = text(item.get("parse_error"))
             refused = Refused(by="harness", reason=broken) if broken else None
-            answer.calls.append(_Asked(call=replace(call, refused=refused)))
+            answer.calls.append(Asked(call=replace(call, refused=refused)))
         place.turns.append(answer)
 
     def _input(self, event: Event) -> Iterator[Event]:
@@ -276,7 +243,7 @@ class _Reader:
                 case _:
                     pass
 
-    def _hear(self, message: Event, place: _Place) -> None:
+    def _hear(self, message: Event, place: Place) -> None:
         """Take what an input has that was not heard before: words of others, and results that no tool event tells."""
         key = _key(message)
         if key in place.heard:
@@ -294,11 +261,11 @@ class _Reader:
             if asked is not None:
                 _answer(asked, self._resolve(message.get("content")), obj(message.get("error")))
 
-    def _tool(self, event: Event, place: _Place, at: int | None) -> None:
+    def _tool(self, event: Event, place: Place, at: int | None) -> None:
         call_id = ident(event.get("id"))
         asked = place.open(call_id)
         if asked is None:
-            asked = _Asked(call=Call(name=text(event.get("function")) or "", call_id=call_id))
+            asked = Asked(call=Call(name=text(event.get("function")) or "", call_id=call_id))
             place.turns.append(asked)
         if event.get("arguments") is not None:
             asked.call = replace(asked.call, arguments=self._resolve(event["arguments"]))
@@ -322,7 +289,7 @@ class _Reader:
             return
         _answer(asked, self._resolve(event["result"]) if "result" in event else ABSENT, obj(event.get("error")))
 
-    def _nested(self, event: Event, events: list[Event]) -> _Place:
+    def _nested(self, event: Event, events: list[Event]) -> Place:
         """Older streams hold the events of a tool's own work inside of its event."""
         inner = _Reader(self._resolve, self._pool)
         for each in events:
@@ -338,10 +305,10 @@ class _Reader:
             self._root.turns += waiting  # the event of their tool is not there
         root, agent = self._root, None
         only = root.turns[0] if len(root.turns) == 1 else None
-        if isinstance(only, _Place) and only.kind == "agent":
+        if isinstance(only, Place) and only.kind == "agent":
             root, agent = only, only.name
         return Read(
-            turns=tuple(_settled(root)),
+            turns=tuple(settled(root)),
             agent=agent,
             limit=self._limit,
             scores=tuple(self._scores),
@@ -349,29 +316,7 @@ class _Reader:
         )
 
 
-def _settled(place: _Place) -> Iterator[Turn]:
-    for turn in place.turns:
-        match turn:
-            case _Answer():
-                yield replace(turn.inference, calls=tuple(_called(asked) for asked in turn.calls))
-            case _Asked():
-                yield _called(turn)
-            case _Place():
-                if turn.turns:
-                    yield _run(turn)
-            case _:
-                yield turn
-
-
-def _called(asked: _Asked) -> Call:
-    return replace(asked.call, runs=tuple(_run(place) for place in asked.runs if place.turns))
-
-
-def _run(place: _Place) -> Run:
-    return Run(agent=place.name, key=place.key, turns=tuple(_settled(place)))
-
-
-def _answer(asked: _Asked, result: Recorded, error: Event) -> None:
+def _answer(asked: Asked, result: Recorded, error: Event) -> None:
     asked.answered = True
     if error:
         kind, words = text(error.get("type")), text(error.get("message")) or "error"

@@ -7,11 +7,12 @@ from typing import Final
 
 from spanproof_collector.importers._chat import Message, Open, calls_of, inference_of, said_by
 from spanproof_collector.importers._content import content
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import fingerprint, ident, moment, number, obj, objects, text, truth, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Inference, Labels, Refused, Said, Session, Turn, Verdict
 from spanproof_collector.model.values import Json
 

@@ -8,11 +8,12 @@ from typing import Final
 from spanproof_collector.importers._atif_actions import actions_of, declares_complete
 from spanproof_collector.importers._chat import Open, arguments
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import dollars, fingerprint, ident, moment, obj, objects, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Claim, Inference, Labels, Run, Said, Session, Turn
 from spanproof_collector.model.readings import Absent, Usage
 from spanproof_collector.model.values import Json

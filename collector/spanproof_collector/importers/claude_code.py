@@ -20,11 +20,11 @@ from spanproof_collector.importers._claude_lines import (
     words,
 )
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._documents import outline
 from spanproof_collector.importers._fields import ident, moment, obj, objects, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import (
     Call,
     Inference,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.importers._content import content, media
-from spanproof_collector.importers._documents import outline
 from spanproof_collector.importers._fields import fingerprint, ident, moment, obj, objects, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Inference, Labels, Refused, Said, Session, Turn
 from spanproof_collector.model.readings import ABSENT, Absent, Recorded, Usage
 from spanproof_collector.model.values import Json

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.importers._chat import Message, turns_of
-from spanproof_collector.importers._documents import Document, documents, outline, sessions
+from spanproof_collector.importers._documents import Document, documents, sessions
 from spanproof_collector.importers._fields import (
     fingerprint,
     ident,
@@ -22,6 +22,7 @@ from spanproof_collector.importers._files import NotJsonError, ReadableFile, par
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
 from spanproof_collector.importers._inspect_events import Event, Resolve, read, usage_of
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Inference, Labels, Session, Termination, Turn, Verdict
 from spanproof_collector.importers._zip import content as content_of
 from spanproof_collector.importers._zip import members, names

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import fingerprint, ident, listed, number, obj, objects, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import (
     Call,
     Claim,

@@ -8,7 +8,7 @@ from typing import Final
 
 from spanproof_collector.importers._chat import Message, Open, calls_of, inference_of, said_by, with_result
 from spanproof_collector.importers._content import content
-from spanproof_collector.importers._documents import Document, documents, outline, sessions
+from spanproof_collector.importers._documents import Document, documents, sessions
 from spanproof_collector.importers._fields import (
     dollars,
     fingerprint,
@@ -24,6 +24,7 @@ from spanproof_collector.importers._fields import (
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Claim, Inference, Labels, Session, Termination, Turn
 from spanproof_collector.model.values import Json
 

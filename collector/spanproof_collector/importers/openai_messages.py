@@ -10,11 +10,12 @@ from itertools import takewhile
 from typing import Final
 
 from spanproof_collector.importers._chat import turns_of
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import fingerprint, ident, moment, objects, openai_usage, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Labels, Session
 from spanproof_collector.model.readings import Usage
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spanproof_collector.importers._chat import calls_of, said_by
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import (
     dollars,
     fingerprint,
@@ -20,6 +20,7 @@ from spanproof_collector.importers._fields import (
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import (
     Call,
     Claim,

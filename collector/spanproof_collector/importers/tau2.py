@@ -6,7 +6,7 @@ from typing import Final
 
 from spanproof_collector.importers._chat import Open, arguments
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import (
     dollars,
     fingerprint,
@@ -23,6 +23,7 @@ from spanproof_collector.importers._fields import (
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Inference, Labels, Said, Session, Termination, Turn, Verdict
 from spanproof_collector.model.values import Json
 

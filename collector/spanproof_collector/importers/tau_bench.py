@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.importers._chat import turns_of
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import fingerprint, ident, number, obj, objects, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Labels, Session, Termination, Turn, Verdict
 from spanproof_collector.importers._text_actions import react_turns
 from spanproof_collector.model.values import Json

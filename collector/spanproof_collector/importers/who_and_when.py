@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spanproof_collector.importers._documents import Document, outline, sessions
+from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import fingerprint, ident, number, obj, objects, text, truth, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Inference, Labels, Refused, Said, Session, Turn, Verdict
-from spanproof_collector.model.readings import ABSENT, Recorded
 from spanproof_collector.model.values import Json
 
 _CORRECT: Final = ("is_correct", "is_corrected")
@@ -106,10 +106,16 @@ def _run(name: str, words: str) -> Call:
 def _calls_placed(turns: Iterator[Turn]) -> Iterator[Turn]:
     """Give each run of the terminal to the entry before it, whose code or words it ran."""
     waiting: Inference | None = None
+    words = ""
     for turn in turns:
-        if isinstance(turn, Call) and waiting is not None:
-            waiting = replace(waiting, calls=(*waiting.calls, replace(turn, arguments=_code(waiting.text or ""))))
+        if isinstance(turn, Call):
+            placed = replace(turn, arguments=_code(words))
+            if waiting is None:
+                yield placed
+            else:
+                waiting = replace(waiting, calls=(*waiting.calls, placed))
             continue
+        words = turn.text or "" if isinstance(turn, Said | Inference) else ""
         if waiting is not None:
             yield waiting
         waiting = turn if isinstance(turn, Inference) else None
@@ -119,10 +125,10 @@ def _calls_placed(turns: Iterator[Turn]) -> Iterator[Turn]:
         yield waiting
 
 
-def _code(words: str) -> Recorded:
+def _code(words: str) -> dict[str, Json]:
     found: list[Json] = [block[2] for block in _FENCED.finditer(words)]
     if not found:
-        return {"instruction": words} if words else ABSENT
+        return {"instruction": words} if words else {}
     return {"code": found[0] if len(found) == 1 else found}
 
 
