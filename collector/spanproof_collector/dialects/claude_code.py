@@ -108,6 +108,7 @@ def _decision(attributes: Attributes) -> Decision:
         call_id=text(attributes, "tool_use_id", semconv.TOOL_CALL_ID),
         name=text(attributes, "tool_name", semconv.TOOL_NAME),
         by=text(attributes, "source"),
+        arguments=_arguments(attributes),
     )
 
 

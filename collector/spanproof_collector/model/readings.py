@@ -203,6 +203,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str | None = None
     reason: str | None = None
+    arguments: Recorded = ABSENT
+    """What the call was asked with, where that is told with the decision."""
 
 
 class Other(msgspec.Struct, frozen=True, kw_only=True):

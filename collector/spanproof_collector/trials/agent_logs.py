@@ -82,6 +82,16 @@ def steps_of(entries: Iterable[Entry], items: Sequence[ReadSpan]) -> list[ReadSp
                 item = found[key]
                 if isinstance(item.reading, ToolRun):
                     found[key] = item.read_as(merged_run(_with_whole_arguments(item.reading, run), run))
+            case Decision(approved=False) as decision if not _known_run(entry, decision, ordered, found):
+                # nothing else tells of a call that was not allowed
+                denied = ToolRun(
+                    name=decision.name or "",
+                    call_id=decision.call_id,
+                    arguments=decision.arguments,
+                    stopped="denied",
+                    error=decision.reason,
+                )
+                alone.append(_alone(entry, denied, found))
             case Decision() as decision:
                 here = found.get((entry.record.trace_id, entry.record.span_id))
                 automatic = (decision.by or "").lower().startswith(_AUTOMATIC)
@@ -177,6 +187,22 @@ def _span_of_run(
         if fits:
             fitting.append((reading.name != run.name, abs(item.span.end - entry.time), key))
     return min(fitting)[2] if fitting else None
+
+
+def _known_run(
+    entry: Entry, decision: Decision, ordered: Sequence[Entry], found: dict[tuple[str, str], ReadSpan]
+) -> bool:
+    """True where a span or another entry tells of the call that was decided on."""
+    if (entry.record.trace_id, entry.record.span_id) in found:
+        around = found[(entry.record.trace_id, entry.record.span_id)]
+        if isinstance(around.reading, Decision | ToolRun):
+            return True
+    readings = (*(item.reading for item in found.values()), *(other.step.reading for other in ordered))
+    return any(
+        isinstance(reading, ToolRun)
+        and (reading.call_id == decision.call_id if decision.call_id else reading.name == decision.name)
+        for reading in readings
+    )
 
 
 def _alike(one: Recorded, other: Recorded) -> bool:
