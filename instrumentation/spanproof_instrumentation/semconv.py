@@ -135,6 +135,7 @@ TIME_SYNTHETIC: Final = "spanproof.time.synthetic"  # bool: the recording has no
 TOOL_REQUESTOR: Final = "spanproof.tool.requestor"  # agent | user: who called; agent where it is absent
 SUBAGENT: Final = "spanproof.subagent"  # bool: this run works for another one, and its words are no answer of the trial
 RECORDED_TURNS: Final = "spanproof.recorded.turns"  # one letter a turn of the recording, in order
+EVENT_RECORDING_DAMAGED: Final = "spanproof.recording_damaged"  # log record: spans of its trace could not be read
 EVENT_RECORDED_CHANGES: Final = "spanproof.recorded_changes"
 CHANGES_ACTUAL: Final = "spanproof.recorded_changes.actual"  # JSON: what somebody saw change in the world
 CHANGES_GOLD: Final = "spanproof.recorded_changes.gold"  # JSON: what was meant to change

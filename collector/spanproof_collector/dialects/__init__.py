@@ -13,6 +13,7 @@ from spanproof_collector.dialects._dialect import Dialect, LogReading, LogStep, 
 from spanproof_collector.dialects._join import canonical, digest64, of_asking, of_message, of_messages, of_tool
 from spanproof_collector.dialects._json import MOST_ATTEMPTS, count, word
 from spanproof_collector.dialects._registry import Registry
+from spanproof_collector.dialects.any_agent import AnyAgent
 from spanproof_collector.dialects.claude_code import ClaudeCode
 from spanproof_collector.dialects.codex import Codex
 from spanproof_collector.dialects.gemini_cli import GeminiCli
@@ -61,7 +62,16 @@ __all__ = [
     "word",
 ]
 
-DIALECTS: tuple[Dialect, ...] = (Mcp(), VercelAI(), ClaudeCode(), Codex(), GeminiCli(), GenAI(), GenAIEvents())
+DIALECTS: tuple[Dialect, ...] = (
+    Mcp(),
+    VercelAI(),
+    ClaudeCode(),
+    Codex(),
+    GeminiCli(),
+    AnyAgent(),
+    GenAI(),
+    GenAIEvents(),
+)
 _registry = Registry(DIALECTS)
 
 

@@ -1,5 +1,6 @@
 """The GenAI semantic conventions: attributes on spans, and the same on inference detail events."""
 
+import json
 import math
 from collections.abc import Iterable
 from typing import ClassVar, Final
@@ -22,7 +23,7 @@ from spanproof_collector.model.readings import (
 )
 from spanproof_collector.model.spans import IMPORTED
 from spanproof_collector.model.trials import ForeignResult
-from spanproof_collector.model.values import Attributes, Value
+from spanproof_collector.model.values import Attributes, Json, Value
 from spanproof_instrumentation import semconv
 
 _INFERENCE = frozenset({"chat", "generate_content", "text_completion"})
@@ -33,15 +34,39 @@ _ANTHROPIC_RESULT: Final = "anthropic.tool_result.content"
 _ANTHROPIC_STOP_REASON: Final = "anthropic.message.stop_reason"
 
 
+_BEFORE: Final = {semconv.INPUT_MESSAGES: "gen_ai.prompt", semconv.OUTPUT_MESSAGES: "gen_ai.completion"}
+"""What held messages in the versions before, as JSON."""
+
+
 def _messages(attributes: Attributes, key: str) -> tuple[tuple[Message, ...] | None, int]:
     value = attributes.get(key)
+    older = value is None and _BEFORE[key] in attributes
+    if older:
+        value = attributes[_BEFORE[key]]
     if value is None or value == "":
         return None, 0
     try:
-        read = messages(value)
+        read = messages(_with_roles(value, key) if older else value)
     except BrokenError:
         return None, 1
     return read, unread(read)
+
+
+def _with_roles(value: Value, key: str) -> str:
+    """Return older messages, which name no role where it goes without saying; a bare text is one."""
+    role = "user" if key == semconv.INPUT_MESSAGES else "assistant"
+    found = loose(value)
+    told: list[Json] = []
+    for item in found if isinstance(found, list) else [found]:
+        message: dict[str, Json] = dict(item) if isinstance(item, dict) else {"content": item}
+        inner = message.get("message")
+        if isinstance(inner, dict):
+            message = {**inner, "finish_reason": message.get("finish_reason")}
+        message.setdefault("role", role)
+        if "text" in message:
+            message.setdefault("content", message["text"])
+        told.append(message)
+    return json.dumps(told)
 
 
 def _tools(attributes: Attributes) -> tuple[tuple[ToolDefinition, ...], int]:

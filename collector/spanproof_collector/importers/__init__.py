@@ -24,6 +24,7 @@ from spanproof_collector.importers.mini_swe_agent import MiniSweAgent
 from spanproof_collector.importers.openai_messages import OpenAIMessages
 from spanproof_collector.importers.openclaw import OpenClaw
 from spanproof_collector.importers.openhands import OpenHands
+from spanproof_collector.importers.otel_spans import OtelSpans
 from spanproof_collector.importers.otlp import Otlp
 from spanproof_collector.importers.pi import Pi
 from spanproof_collector.importers.swe_agent import SweAgent
@@ -65,6 +66,7 @@ IMPORTERS: tuple[Importer, ...] = (
     GeminiCli(),
     Pi(),
     OpenClaw(),
+    OtelSpans(),
     # any object with messages: asked last
     OpenAIMessages(),
 )

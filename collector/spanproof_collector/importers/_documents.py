@@ -25,6 +25,9 @@ class Document:
     key: str | None = None
     """Its name, where it is a member of a mapping of documents."""
 
+    member: str | None = None
+    """The name of the list or mapping that it is in, where that is a member of a top-level object."""
+
     outer: dict[str, Json] = field(default_factory=dict)
     """What stands beside the list that it is in, as far as it was read before."""
 
@@ -60,18 +63,20 @@ def documents(file: ReadableFile, inside: Collection[str] = (), *, mapping: bool
             return
 
 
-def _document(raw: RawValue, key: str | None = None, outer: dict[str, Json] | None = None) -> Read:
+def _document(
+    raw: RawValue, key: str | None = None, outer: dict[str, Json] | None = None, member: str | None = None
+) -> Read:
     try:
         value = parse(raw.data)
     except NotJsonError as error:
         return Damage(reason=str(error), line=raw.line)
-    return Document(value=value, line=raw.line, key=key, outer=outer or {})
+    return Document(value=value, line=raw.line, key=key, member=member, outer=outer or {})
 
 
-def _elements(reader: JsonReader, outer: dict[str, Json]) -> Iterator[Read]:
+def _elements(reader: JsonReader, outer: dict[str, Json], member: str | None = None) -> Iterator[Read]:
     reader.skip(b"[")
     while reader.peek() != b"]":
-        yield _document(reader.raw(), outer=outer)
+        yield _document(reader.raw(), outer=outer, member=member)
         if reader.peek() != b"]":
             reader.skip(b",")
     reader.skip(b"]")
@@ -86,11 +91,11 @@ def _members(reader: JsonReader, inside: frozenset[str], *, mapping: bool) -> It
             yield _document(reader.raw(), key=name)
         elif name in inside and reader.peek() == b"[":
             found = True
-            yield from _elements(reader, outer)
+            yield from _elements(reader, outer, name)
         elif name in inside and reader.peek() == b"{":
             found = True
             for key in pairs(reader):
-                yield _document(reader.raw(), key=key, outer=outer)
+                yield _document(reader.raw(), key=key, outer=outer, member=name)
         else:
             raw = reader.raw()
             read = _document(raw)

@@ -2,7 +2,6 @@
 
 import codecs
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -27,7 +26,8 @@ _MAX_DOCUMENT: Final = 128 * 1024**2
 _LOOKED_AT: Final = 50
 """Lines by which a format is told."""
 
-_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)|[\[\]{},:]', re.DOTALL)
+_OPENING: Final = 16 * 1024**2
+"""How much of a file they may take."""
 
 
 class NotJsonError(Exception):
@@ -74,15 +74,42 @@ class ReadableFile:
             raw = iter(read, b"")
             yield from self._unpacked(raw) if start == _GZIP else raw
 
+    def start(self, length: int) -> bytes:
+        """Return the first bytes of the content."""
+        parts: list[bytes] = []
+        size = 0
+        for chunk in self.chunks():
+            parts.append(chunk)
+            size += len(chunk)
+            if size >= length:
+                break
+        return b"".join(parts)[:length]
+
     @cached_property
     def head(self) -> bytes:
         """The first 64 KiB of the content."""
-        taken = b""
+        return self.start(_HEAD)
+
+    def larger_than(self, length: int) -> bool:
+        """True where the content, unpacked, has more bytes than this."""
+        size = 0
         for chunk in self.chunks():
-            taken += chunk
-            if len(taken) >= _HEAD:
-                break
-        return taken[:_HEAD]
+            size += len(chunk)
+            if size > length:
+                return True
+        return False
+
+    def first_line(self, longest: int) -> bytes | None:
+        """Return the first line that is not empty; ``None`` where it is longer than this, or there is none."""
+        parts: list[bytes] = []
+        for chunk in self.chunks():
+            parts.append(chunk)
+            if b"\n" not in chunk and sum(map(len, parts)) <= longest:
+                continue
+            first = next((line for line in b"".join(parts).split(b"\n")[:-1] if line.strip()), None)
+            if first is not None or sum(map(len, parts)) > longest:
+                return first
+        return next((line for line in b"".join(parts).split(b"\n") if line.strip()), None)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the content line by line; a line that is cut off too."""
@@ -117,7 +144,12 @@ class ReadableFile:
         """
         if not self._is_json:
             return ()
-        found = [value for _, value in islice(self.json_lines(), _LOOKED_AT)]
+        start = self.start(_OPENING)
+        *lines, last = start.split(b"\n")
+        if len(start) < _OPENING:
+            lines.append(last)
+        texts = (line.removeprefix(_BOM).strip() for line in lines)
+        found = [_parsed(text) for text in islice(filter(None, texts), _LOOKED_AT)]
         objects = tuple(value for value in found if isinstance(value, dict))
         return objects if len(objects) * 2 >= len(found) else ()
 
@@ -137,21 +169,6 @@ class ReadableFile:
             return parse(b"".join(parts).removeprefix(_BOM))
         except NotJsonError:
             return None
-
-    def items(self, key: str | None = None) -> "Iterator[Json | Damage]":
-        """Yield the elements of an array piece by piece, however large the file is.
-
-        The array is the content itself, or what the content's outermost object has under ``key``. What is cut off or
-        no JSON is yielded as damage. Nothing is yielded where there is no such array.
-        """
-        for text in elements(self.chunks(), key):
-            if isinstance(text, Damage):
-                yield text
-                continue
-            try:
-                yield parse(text)
-            except NotJsonError as error:
-                yield Damage(reason=str(error))
 
     def everything(self) -> bytes:
         """Return the content at once."""
@@ -193,68 +210,8 @@ class ReadableFile:
             self.damage = "the gzip is cut off"
 
 
-def elements(chunks: Iterator[bytes], key: str | None = None) -> Iterator[bytes | Damage]:
-    """Yield the text of each element of the array that the content is, or that its object has under ``key``."""
-    found = _Elements(None if key is None else json.dumps(key).encode())
-    for chunk in chunks:
-        yield from found.feed(chunk)
-        if found.done:
-            return
-    if found.inside:
-        yield Damage(reason="the JSON is cut off")
-
-
-class _Elements:
-    """Finds the elements of one array in a text that comes in pieces."""
-
-    def __init__(self, key: bytes | None) -> None:
-        self._key = key
-        self._text = bytearray()
-        self._depth = 0
-        self._wanted = 1 if key is None else 2
-        """The depth inside of the array."""
-
-        self._named = key is None
-        self._token = b""
-        self._start = 0
-        self._from = 0
-        self.inside = False
-        self.done = False
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Take the next piece and yield the elements that it ends."""
-        self._text += chunk
-        at = self._from
-        text = bytes(self._text)
-        for match in _TOKEN.finditer(text, at):
-            token = match.group()
-            if token[:1] == b'"':
-                if match.group(1) is None:
-                    break  # the string goes on in the next piece
-                if self._depth == 1 and not self.inside:
-                    self._token = token
-                at = match.end()
-                continue
-            at = match.end()
-            if token in b"[{":
-                self._depth += 1
-                if token == b"[" and self._depth == self._wanted and self._named and not self.inside:
-                    self.inside, self._start = True, at
-            elif token in b"]}":
-                if self.inside and self._depth == self._wanted:
-                    last = text[self._start : match.start()].strip()
-                    self.inside, self.done = False, True
-                    if last:
-                        yield last
-                    return
-                self._depth -= 1
-            elif token == b"," and self._depth == self._wanted and self.inside:
-                yield text[self._start : match.start()].strip()
-                self._start = at
-            elif token == b":" and self._depth == 1 and self._key is not None:
-                self._named = self._token == self._key
-            elif token == b"," and self._depth == 1 and self._key is not None:
-                self._named = False
-        keep = self._start if self.inside else at
-        self._text = bytearray(text[keep:])
-        self._from, self._start = at - keep, self._start - keep if self.inside else 0
+def _parsed(text: bytes) -> Json:
+    try:
+        return parse(text)
+    except NotJsonError:
+        return None

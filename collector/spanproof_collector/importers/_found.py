@@ -23,6 +23,8 @@ class Damage:
 
     reason: str
     line: int | None = None
+    trace_ids: frozenset[str] = frozenset()
+    """Traces, lower-case hex, of which it holds spans: what is stored of them is not whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

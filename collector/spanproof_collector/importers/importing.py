@@ -6,15 +6,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
 from spanproof_collector.errors import CollectorError
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Importer
 from spanproof_collector.importers._session import Session
 from spanproof_collector.importers._spans import request_of
+from spanproof_collector.model.spans import IMPORTED
 from spanproof_collector.otlp import Batch, Origin
 from spanproof_collector.pipeline import Writer
 from spanproof_collector.store import Store
+from spanproof_instrumentation import semconv
 
 _SUFFIXES: Final = frozenset({".pb", ".bin", ".binpb", ".otlp", ".json", ".jsonl", ".ndjson", ".gz"})
 """A file of such a name in a folder is named when no format recognizes it; others are passed over."""
@@ -126,6 +133,7 @@ class _Run:
         self._spans: set[int] = set()
         self._log_records: set[int] = set()
         self._traces: set[tuple[str, str]] = set()
+        self._damaged: set[str] = set()
 
     def read(self, file: Path, shown: str, *, named: bool) -> None:
         """Store what the file holds, if any importer reads it."""
@@ -145,7 +153,8 @@ class _Run:
                             request = request_of(session, importer.name)
                             origin = Origin(f"import:{importer.name}", shown)
                             self._count(self._writer.add(request, request.SerializeToString(), origin), shown)
-                        case Damage(reason=reason, line=line):
+                        case Damage(reason=reason, line=line, trace_ids=trace_ids):
+                            self._damaged |= trace_ids
                             self._rejected.append(Rejection(path=shown, line=line, reason=reason))
                         case Skipped(what=what):
                             self._skipped[what] += 1
@@ -158,6 +167,10 @@ class _Run:
 
     def finish(self) -> Imported:
         """Write what waits, and return what was found."""
+        for project, trace_id in sorted(self._traces):
+            if trace_id in self._damaged:
+                mark = _mark(project, trace_id)
+                self._writer.add(mark, mark.SerializeToString(), Origin("import:damage", ""))
         self._writer.flush()
         return Imported(
             files=self._formats.total(),
@@ -179,3 +192,17 @@ class _Run:
             if columns:
                 self._traces.update(zip(columns["project"], columns["trace_id"], strict=True))  # type: ignore[arg-type]
         self._rejected += [Rejection(path=shown, line=None, reason=each.reason) for each in batch.rejected]
+
+
+def _mark(project: str, trace_id: str) -> ExportLogsServiceRequest:
+    """Return the record that says of a stored trace that spans of it could not be read."""
+    own = KeyValue(key=semconv.PROJECT, value=AnyValue(string_value=project))
+    record = LogRecord(trace_id=bytes.fromhex(trace_id), event_name=semconv.EVENT_RECORDING_DAMAGED)
+    return ExportLogsServiceRequest(
+        resource_logs=[
+            ResourceLogs(
+                resource=Resource(attributes=[own]),
+                scope_logs=[ScopeLogs(scope=InstrumentationScope(name=IMPORTED), log_records=[record])],
+            )
+        ]
+    )

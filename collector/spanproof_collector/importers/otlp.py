@@ -1,22 +1,38 @@
-"""Files of OTLP requests: protobuf, JSON, JSON lines, and gzip of each; traces and logs, metrics recognized."""
+"""Files of OTLP requests: protobuf, JSON, JSON lines, and gzip of each; traces and logs, metrics recognized.
+
+Large files are read in pieces: protobuf and a single JSON document group by group, JSON lines line by line.
+"""
 
 import contextlib
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.errors import DecodeError
+from spanproof_collector.importers._documents import documents
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Found
+from spanproof_collector.importers._older_otlp import MARKS, modern
 from spanproof_collector.otlp import Form, decode_logs, decode_traces, signal_in
 from spanproof_collector.otlp.json_items import whole_part as whole_json
-from spanproof_collector.otlp.wire import groups, whole_part
+from spanproof_collector.otlp.wire import fields, groups, whole_part
 
 _BOM: Final = b"\xef\xbb\xbf"
 _NAMES: Final = (b'"resourceSpans"', b'"resourceLogs"', b'"resourceMetrics"')
+_MEMBERS: Final = ("resourceSpans", "resourceLogs", "resource_spans", "resource_logs")
 _GROUP: Final = b"\x0a"
 """The tag with which every request begins in protobuf: field 1, bytes."""
+
+_PIECE: Final = 8 * 1024**2
+"""How much protobuf is read as one request."""
+
+_LARGE: Final = 64 * 1024**2
+"""A JSON document from this size on is read group by group."""
+
+_TRACE_ID: Final = re.compile(rb'"trace_?[iI]d"\s*:\s*"([0-9a-fA-F]{32})"')
 
 
 @dataclass(frozen=True)
@@ -33,10 +49,10 @@ class Otlp:
         """
         head = file.head
         if head.startswith(_GROUP):
-            whole, cut = whole_part(file.everything())
-            if signal_in(whole, "protobuf") is not None:
-                return _with_damage(_protobuf(whole, cut=cut), file)
-        if head.removeprefix(_BOM).lstrip().startswith(b"{") and any(name in head for name in _NAMES):
+            first, _ = whole_part(file.start(_PIECE))
+            if signal_in(first, "protobuf") is not None:
+                return _with_damage(_protobuf(file), file)
+        if head.removeprefix(_BOM).lstrip().startswith(b"{") and any(name in head for name in (*_NAMES, *MARKS)):
             return _with_damage(_json(file), file)
         return None
 
@@ -47,7 +63,36 @@ def _with_damage(found: Iterator[Found], file: ReadableFile) -> Iterator[Found]:
         yield Damage(reason=file.damage)
 
 
-def _protobuf(whole: bytes, *, cut: bool) -> Iterator[Found]:
+def _pieces(file: ReadableFile) -> Iterator[tuple[bytes, bool]]:
+    """Yield requests of whole groups, and whether one is the last: it may be cut off."""
+    held = b""
+    chunks = file.chunks()
+    more = True
+    while more:
+        parts, size = [held], len(held)
+        wanted = size + _PIECE
+        while size < wanted and (chunk := next(chunks, b"")):
+            parts.append(chunk)
+            size += len(chunk)
+        more = size >= wanted
+        held = b"".join(parts)
+        ends = [field.end for field in fields(held, 0, len(held)) if field.end <= len(held)] if more else []
+        if more and ends:
+            yield held[: ends[-1]], False
+            held = held[ends[-1] :]
+    yield held, True
+
+
+def _protobuf(file: ReadableFile) -> Iterator[Found]:
+    for piece, last in _pieces(file):
+        whole, cut = whole_part(piece) if last else (piece, False)
+        if whole:
+            yield from _requests(whole)
+        if cut:
+            yield Damage(reason="the protobuf is cut off, or damaged at its end")
+
+
+def _requests(whole: bytes) -> Iterator[Found]:
     try:
         yield _request(whole, "protobuf")
     except DecodeError:
@@ -56,14 +101,14 @@ def _protobuf(whole: bytes, *, cut: bool) -> Iterator[Found]:
                 yield _request(group, "protobuf")
             except DecodeError as error:
                 yield Damage(reason=str(error))
-    if cut:
-        yield Damage(reason="the protobuf is cut off, or damaged at its end")
 
 
 def _json(file: ReadableFile) -> Iterator[Found]:
-    first = next((line for line in file.lines() if line.strip()), b"")
-    if _is_request(first):
+    if _has_lines(file):
         yield from _json_lines(file)
+        return
+    if file.larger_than(_LARGE):
+        yield from _by_groups(file)
         return
     body = file.everything().removeprefix(_BOM)
     try:
@@ -73,6 +118,12 @@ def _json(file: ReadableFile) -> Iterator[Found]:
             yield from _json_lines(file)
         else:
             yield from _damaged_json(body, error, None)
+
+
+def _has_lines(file: ReadableFile) -> bool:
+    """True where the first line is a whole request; a document may be one line too, if it is not too long."""
+    first = file.first_line(_LARGE)
+    return first is not None and _is_request(first)
 
 
 def _json_lines(file: ReadableFile) -> Iterator[Found]:
@@ -86,17 +137,30 @@ def _json_lines(file: ReadableFile) -> Iterator[Found]:
             yield from _damaged_json(text, error, number)
 
 
+def _by_groups(file: ReadableFile) -> Iterator[Found]:
+    for read in documents(file, _MEMBERS):
+        if isinstance(read, Damage):
+            yield read
+        elif isinstance(read.value, dict) and read.member is not None:
+            body = json.dumps({read.member: [read.value]}).encode()
+            try:
+                yield _request(body, "json")
+            except DecodeError as error:
+                yield from _damaged_json(body, error, read.line)
+
+
 def _damaged_json(body: bytes, error: DecodeError, line: int | None) -> Iterator[Found]:
     whole = whole_json(body)
     if whole is not None:
         # Where this fails too, it is not merely cut off, and the first error says more.
         with contextlib.suppress(DecodeError):
             yield _request(whole, "json")
-    yield Damage(reason=str(error), line=line)
+    told = frozenset(found.decode().lower() for found in _TRACE_ID.findall(body))
+    yield Damage(reason=str(error), line=line, trace_ids=told)
 
 
 def _is_request(line: bytes) -> bool:
-    return signal_in(line.removeprefix(_BOM).strip(), "json") is not None
+    return signal_in(modern(line.removeprefix(_BOM).strip()), "json") is not None
 
 
 def _request(body: bytes, form: Form) -> Found:
@@ -105,6 +169,8 @@ def _request(body: bytes, form: Form) -> Found:
     Raises:
         DecodeError: they hold none, or a damaged one.
     """
+    if form == "json":
+        body = modern(body)
     match signal_in(body, form):
         case "traces":
             traces = decode_traces(body, form)

@@ -19,6 +19,7 @@ from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.trials._items import ReadSpan, merged
 from spanproof_collector.trials.agent_logs import Entry, steps_of
+from spanproof_instrumentation import semconv
 
 __all__ = ["ReadSpan", "ReadTrial", "read"]
 
@@ -38,6 +39,9 @@ class ReadTrial:
 
     evidence: tuple[evidence.Evidence, ...]
     """In order of time."""
+
+    damaged: bool = False
+    """Spans of it stand in an imported file and could not be read."""
 
     by_id: dict[tuple[str, str], ReadSpan] = field(default_factory=dict)
 
@@ -246,5 +250,6 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
         unclaimed=unclaimed,
         logged=bool(entries),
         evidence=tuple(found_evidence),
+        damaged=any(record.event_name == semconv.EVENT_RECORDING_DAMAGED for record in logs),
         by_id={(item.span.trace_id, item.span.span_id): item for item in items},
     )

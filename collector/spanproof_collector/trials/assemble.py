@@ -115,6 +115,8 @@ def _status(
     if failing is not None:
         kind = failing.span.attributes.get(semconv.ERROR_TYPE)
         return "error", kind if isinstance(kind, str) else failing.span.status_message or None, failing.span.span_id
+    if trial.damaged:
+        return "incomplete", RECORDING_CUT, None
     if root_missing:
         return "incomplete", "root_missing", None
     outer = _outer_agents(trial)

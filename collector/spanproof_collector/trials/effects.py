@@ -159,7 +159,6 @@ _ABOUT_A_CALL: Final = _words("status message error detail reason code result da
 """Fields that speak of a call. What has others is a record, such as an order, whose status is its own."""
 
 
-
 def _error_text(value: Recorded) -> str | None:
     """The words of a payload that tells of an error: its text begins like one, or its fields say so."""
     if isinstance(value, str):
