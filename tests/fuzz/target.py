@@ -23,7 +23,7 @@ from spanproof_collector.otlp import (
     convert_traces,
     decode_logs,
     decode_traces,
-    json_form,
+    json_items,
     log_records_of,
     merge,
     signal_in,
@@ -121,7 +121,7 @@ class Target:
         except DecodeError:
             return "packed"
         signal_in(body, case.form)
-        (wire if case.form == "protobuf" else json_form).whole_part(body)
+        (wire if case.form == "protobuf" else json_items).whole_part(body)
         try:
             decoded = decode_traces(body, case.form) if case.signal == "traces" else decode_logs(body, case.form)
         except DecodeError as error:

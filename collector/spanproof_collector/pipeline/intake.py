@@ -1,57 +1,41 @@
 """Takes Export requests from the servers and acknowledges each after its rows are durable.
 
-Bounded in bytes and rows. One thread converts, one commits; requests that wait together are one block. The boundary
-at which whatever goes wrong with a block becomes an answer for its requests is ``Pipeline._commit``.
+Senders are served in turn. One thread converts, a block ahead of the other, which commits; requests that wait together
+are one block. So what is held is bounded: bodies as they came, by ``max_bytes``; what one request unpacks to while it
+is read; and the rows of a few blocks. The boundaries at which whatever goes wrong becomes an answer are
+``requests._convert`` for one request and ``Pipeline._commit`` for a block.
 """
 
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from typing import Final, Literal
 
-from spanproof_collector.errors import CollectorError, StoreError, StoreUnreachableError
+from spanproof_collector.errors import StoreError, StoreUnreachableError
 from spanproof_collector.otlp import Form, Sent, Signal
+from spanproof_collector.pipeline.blocks import Waiting
 from spanproof_collector.pipeline.committing import commit
-from spanproof_collector.pipeline.converting import Converted, convert_body
+from spanproof_collector.pipeline.converting import Converted
 from spanproof_collector.pipeline.measured import Durations, Load, kind_of
-from spanproof_collector.pipeline.writing import BLOCK_ROWS
+from spanproof_collector.pipeline.requests import Accepted, Request, accepted, convert_all
+from spanproof_collector.pipeline.turns import Arriving, BusyError, Shares, Turns
 from spanproof_collector.store import Store
 
 _logger = logging.getLogger(__name__)
 
 MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
-MAX_ROWS_IN_FLIGHT: Final = 100_000
-COMMIT_SECONDS: Final = 0.2
-"""No request waits longer than this for others to share its block."""
+MAX_REQUESTS_IN_FLIGHT: Final = 8192
+DRAIN_SECONDS: Final = 10.0
+"""How long a server that is stopping lets the store take what was taken."""
 
-_RETRY_SECONDS: Final = 1.0
+_BYTES_PER_HOP: Final = 256 * 1024
+_REQUESTS_PER_HOP: Final = 64
+"""Small requests go to the converting thread together: going there costs as much as reading one of them."""
+
 _FAILURE_SECONDS: Final = 10.0
-
-
-class BusyError(CollectorError):
-    """More is in flight than we take on, or the server is stopping. The sender is to try again."""
-
-    def __init__(self, why: str, retry_seconds: float = _RETRY_SECONDS) -> None:
-        super().__init__(f"{why}: send the same request again in {retry_seconds:g} s")
-        self.retry_seconds = retry_seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """What became of a request: everything is durable but what was rejected, with the reasons."""
-
-    rejected: int = 0
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    converted: Converted
-    durable: "asyncio.Future[None]"
-    since: float
 
 
 class Pipeline:
@@ -62,7 +46,7 @@ class Pipeline:
         store: Store,
         *,
         max_bytes: int = MAX_BYTES_IN_FLIGHT,
-        max_rows: int = MAX_ROWS_IN_FLIGHT,
+        max_requests: int = MAX_REQUESTS_IN_FLIGHT,
     ) -> None:
         self.counts: Counter[str] = Counter()
         """Since the start: requests, spans, log_records, rejected, refused, failed, metrics_dropped."""
@@ -73,23 +57,22 @@ class Pipeline:
         self.commits = Durations()
 
         self._store = store
-        self._max_bytes = max_bytes
-        self._max_rows = max_rows
+        self._shares = Shares(max_bytes, max_requests)
         self._sent = Sent(deletions=store.deletions)
-        self._bytes = 0
+        self._open: set[Request] = set()
+        self._turns: Turns[Request] = Turns()
+        self._waiting = Waiting()
         self._rows = 0
-        self._open = 0
-        self._waiting: deque[_Waiting] = deque()
-        self._waiting_rows = 0
-        self._arrived = asyncio.Event()
-        self._full = asyncio.Event()
+        self._to_convert = asyncio.Event()
+        self._to_commit = asyncio.Event()
         self._stopping = False
+        self._all_converted = False
         self._store_answers = True
         self._commit_ended = 0.0
         self._commit_seconds = 0.0
         self._converter = ThreadPoolExecutor(1, thread_name_prefix="spanproof-convert")
         self._committer = ThreadPoolExecutor(1, thread_name_prefix="spanproof-commit")
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -101,7 +84,7 @@ class Pipeline:
         """Why no request is taken, or none lately was stored; empty where all is well."""
         if self._stopping:
             return "the server is stopping"
-        if self._task is None:
+        if not self._tasks:
             return "the server is starting"
         # What failed some time ago may be well again, and only another request would tell.
         if not self._store_answers and time.monotonic() - self._commit_ended < _FAILURE_SECONDS:
@@ -111,26 +94,64 @@ class Pipeline:
     @property
     def load(self) -> Load:
         """What is in the pipeline now."""
-        return Load(requests=self._open, rows=self._rows, bytes=self._bytes)
+        return Load(requests=self._shares.requests, rows=self._rows, bytes=self._shares.bytes)
 
     def start(self) -> None:
-        """Begin to commit."""
-        self._task = asyncio.get_running_loop().create_task(self._commit_forever())
+        """Begin to convert and to commit."""
+        loop = asyncio.get_running_loop()
+        self._tasks = (loop.create_task(self._convert_forever()), loop.create_task(self._commit_forever()))
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
 
-    async def stop(self) -> None:
-        """Take nothing more, commit what was taken, and return when the last request has its answer."""
+    async def stop(self, seconds: float = DRAIN_SECONDS) -> bool:
+        """Take nothing more, commit what was taken, and return when the last request has its answer.
+
+        Returns False where the store has not taken everything within so many seconds; senders keep the rest.
+        """
         self._stopping = True
-        self._arrived.set()
-        self._full.set()
-        if self._task is not None:
-            await self._task
+        self._to_convert.set()
+        self._to_commit.set()
+        self._waiting.hurry()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            self._fail_all(BusyError("the server is stopping"))
+            if late:
+                _logger.error("the store did not take everything within %g s: senders keep the rest", seconds)
+                self._converter.shutdown(wait=False, cancel_futures=True)
+                self._committer.shutdown(wait=False, cancel_futures=True)
+                return False
         self._converter.shutdown()
         self._committer.shutdown()
+        return True
+
+    def arriving(self, peer: str = "") -> AbstractContextManager[Arriving]:
+        """Count a body while it comes in, so that those on their way are bounded too.
+
+        Raises:
+            BusyError: too much is in flight.
+        """
+        if self._stopping:
+            raise BusyError("the server is stopping")
+        return self._shares.arriving(peer)
 
     async def accept(
-        self, signal: Literal["traces", "logs"], body: bytes, form: Form = "protobuf", encoding: str = ""
+        self,
+        signal: Literal["traces", "logs"],
+        body: bytes,
+        form: Form = "protobuf",
+        encoding: str = "",
+        peer: str = "",
     ) -> Accepted:
         """Store a request and return once it is durable.
+
+        Args:
+            signal: what it holds.
+            body: the bytes as they came.
+            form: how they spell it.
+            encoding: how they are packed.
+            peer: who sends; senders are served in turn.
 
         Raises:
             DecodeError: the bytes are no such request; sending them again will not help.
@@ -139,115 +160,118 @@ class Pipeline:
         """
         if self._stopping:
             raise BusyError("the server is stopping")
-        if self._rows >= self._max_rows or (self._bytes and self._bytes + len(body) > self._max_bytes):
-            self.counts["refused"] += 1
-            raise BusyError("too much is waiting for the store")
-        size = len(body)
-        self._bytes += size
-        self._open += 1
-        loop = asyncio.get_running_loop()
-        rows = 0
         try:
-            converted = await loop.run_in_executor(
-                self._converter, convert_body, signal, body, form, encoding, self._sent
-            )
-            self._bytes += converted.size - size
-            size = converted.size
-            rows = converted.rows
-            self._rows += rows
-            await self._durable(converted)
-        finally:
-            self._leave(size, rows)
-        return self._answer(converted)
+            self._shares.enter(peer, len(body))
+        except BusyError:
+            self.counts["refused"] += 1
+            raise
+        request = Request(peer, signal, body, form, encoding)
+        self._open.add(request)
+        self._turns.add(peer, request)
+        self._to_convert.set()
+        # A sender that goes away cancels this. The request stays counted until no thread has it any more.
+        return accepted(await request.done)
 
-    def _leave(self, size: int, rows: int) -> None:
-        self._bytes -= size
-        self._rows -= rows
-        self._open -= 1
-        if self._stopping:
-            self._arrived.set()
+    def _leave(self, request: Request) -> None:
+        if request in self._open:
+            self._open.remove(request)
+            self._rows -= request.rows
+            self._shares.leave(request.peer, request.held)
 
-    def _answer(self, converted: Converted) -> Accepted:
+    def _fail(self, request: Request, error: Exception) -> None:
+        if not request.done.done():
+            request.done.set_exception(error)
+        self._leave(request)
+
+    def _fail_all(self, error: Exception) -> None:
+        for request in list(self._open):
+            self._fail(request, error)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """Let nobody wait for a task that is gone: a fault of ours, which only a restart mends."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _logger.critical("the pipeline failed and takes nothing more: restart the server", exc_info=error)
+            self._stopping = True
+            self._fail_all(BusyError("the server failed"))
+
+    # --- bytes to rows --------------------------------------------------------------------------------------------
+
+    async def _convert_forever(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not (self._stopping and not self._turns):
+            if not self._turns or self._waiting.enough:
+                self._to_convert.clear()
+                await self._to_convert.wait()
+                continue
+            hop = self._next_hop()
+            outcomes = await loop.run_in_executor(self._converter, convert_all, hop, self._sent)
+            for request, outcome in zip(hop, outcomes, strict=True):
+                if isinstance(outcome, Converted):
+                    self._let_wait(request, outcome)
+                else:
+                    self._fail(request, outcome)
+        self._all_converted = True
+        self._to_commit.set()
+
+    def _next_hop(self) -> list[Request]:
+        hop: list[Request] = []
+        size = 0
+        while self._turns and size < _BYTES_PER_HOP and len(hop) < _REQUESTS_PER_HOP:
+            request = self._turns.take()
+            if request.done.done():  # its sender has gone
+                self._leave(request)
+                continue
+            hop.append(request)
+            size += len(request.body)
+        return hop
+
+    def _let_wait(self, request: Request, converted: Converted) -> None:
+        if not converted.rows and not converted.batch.rejected:
+            self._succeed(request, converted)
+            return
+        request.rows = converted.rows
+        request.held += converted.size
+        self._shares.change(request.peer, converted.size)
+        self._rows += converted.rows
+        self._waiting.add(request, converted)
+        self._to_commit.set()
+
+    def _succeed(self, request: Request, converted: Converted) -> None:
         batch = converted.batch
-        rejected = len(batch.rejected)
-        self.counts.update(requests=1, spans=batch.span_count, log_records=batch.log_count, rejected=rejected)
+        self.counts.update(
+            requests=1, spans=batch.span_count, log_records=batch.log_count, rejected=len(batch.rejected)
+        )
         for each in batch.rejected:
             self.rejections[each.signal, kind_of(each.reason)] += 1
-        if not rejected:
-            return Accepted(message=converted.warning)
-        # The exporters of Python never read a partial success, so it must be seen here.
-        reasons = Counter(each.reason for each in batch.rejected)
-        message = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5))
-        kinds = Counter(kind_of(each.reason) for each in batch.rejected)
-        told = "; ".join(f"{kind} ({count})" for kind, count in kinds.most_common(5))
-        what = "log records" if batch.rejected[0].signal == "logs" else "spans"
-        _logger.warning("rejected %d of %d %s: %s", rejected, rejected + converted.rows, what, told)
-        return Accepted(rejected=rejected, message=message)
+        if not request.done.done():
+            request.done.set_result(converted)
+        self._leave(request)
 
-    async def _durable(self, converted: Converted) -> None:
-        if not converted.rows and not converted.batch.rejected:
-            return
-        waiting = _Waiting(converted, asyncio.get_running_loop().create_future(), time.monotonic())
-        waiting.durable.add_done_callback(lambda done: done.exception())  # the sender may have gone
-        self._waiting.append(waiting)
-        self._waiting_rows += converted.rows
-        self._arrived.set()
-        if self._waiting_rows >= BLOCK_ROWS:
-            self._full.set()
-        # Shielded: the rows are committed whether or not the sender still waits for the answer.
-        await asyncio.shield(waiting.durable)
+    # --- rows to the store ----------------------------------------------------------------------------------------
 
     async def _commit_forever(self) -> None:
         loop = asyncio.get_running_loop()
-        while not (self._stopping and not self._open and not self._waiting):
-            await self._arrived.wait()
+        while not (self._all_converted and not self._waiting):
             if not self._waiting:
-                self._arrived.clear()
+                self._to_commit.clear()
+                await self._to_commit.wait()
                 continue
-            if self._waiting_rows < BLOCK_ROWS and not self._stopping:
-                await self._pause()
-            group = self._take()
+            if not self._stopping:
+                await self._waiting.company(self._commit_ended, self._commit_seconds)
+            group = self._waiting.take()
+            self._to_convert.set()
             began = time.monotonic()
-            outcomes = await loop.run_in_executor(self._committer, self._commit, [each.converted for each in group])
+            outcomes = await loop.run_in_executor(self._committer, self._commit, [converted for _, converted in group])
             self._commit_ended = time.monotonic()
             self._commit_seconds = self._commit_ended - began
             self.commits.add(self._commit_seconds)
             self._store_answers = not all(isinstance(outcome, StoreUnreachableError) for outcome in outcomes)
-            for waiting, outcome in zip(group, outcomes, strict=True):
-                if waiting.durable.done():
-                    continue
+            for (request, converted), outcome in zip(group, outcomes, strict=True):
                 if outcome is None:
-                    waiting.durable.set_result(None)
+                    self._succeed(request, converted)
                 else:
                     self.counts["failed"] += 1
-                    waiting.durable.set_exception(outcome)
-
-    async def _pause(self) -> None:
-        """Wait for company while commits follow each other closely.
-
-        A commit costs nearly the same for one span as for a hundred. Pausing as long as the last one took lets small
-        requests share at most half of the time with the store, and keeps a lone one from waiting.
-        """
-        until = min(
-            self._commit_ended + min(self._commit_seconds, COMMIT_SECONDS), self._waiting[0].since + COMMIT_SECONDS
-        )
-        seconds = until - time.monotonic()
-        if seconds > 0:
-            self._full.clear()
-            try:
-                async with asyncio.timeout(seconds):
-                    await self._full.wait()
-            except TimeoutError:
-                pass
-
-    def _take(self) -> list[_Waiting]:
-        group = [self._waiting.popleft()]
-        rows = group[0].converted.rows
-        while self._waiting and rows + self._waiting[0].converted.rows <= BLOCK_ROWS:
-            group.append(self._waiting.popleft())
-            rows += group[-1].converted.rows
-        self._waiting_rows -= rows
-        return group
+                    self._fail(request, outcome)
 
     def _commit(self, group: list[Converted]) -> list[StoreError | None]:
         """Write the group as one block; return for each request how it failed, or ``None``."""

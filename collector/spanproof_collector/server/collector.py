@@ -27,7 +27,9 @@ from spanproof_collector.server.tls import Tls
 from spanproof_collector.store import Query, Serving, Store, advertise, withdraw
 from spanproof_collector.store.tokens import read_tokens
 
-_GRACE_SECONDS: Final = 10
+_GRACE_SECONDS: Final = 2
+"""For bodies on their way: when the listeners close, what was taken has its answer."""
+
 _KEEP_ALIVE_SECONDS: Final = 75
 """Longer than the five seconds between two batches of an exporter, which would else find its connection closed."""
 
@@ -98,25 +100,30 @@ class Collector:
             tls=self._tls is not None,
         )
 
-    async def stop(self) -> None:
-        """Stop taking requests, answer those that were taken, commit, and let go of the ports."""
+    async def stop(self) -> bool:
+        """Stop taking requests, commit and answer those that were taken, and let go of the ports.
+
+        Returns False where the store did not take everything in time; what it did not take was not acknowledged.
+        """
         if self._looking is not None:
             self._looking.cancel()
         if self._health is not None:
             await self._health.enter_graceful_shutdown()
+        # The pipeline first: what comes from now on is told to come again, and no listener has to wait for the store.
+        drained = await self.pipeline.stop()
         if self._http is not None:
             self._http.should_exit = True
         if self._grpc is not None:
             await self._grpc.stop(_GRACE_SECONDS)
         if self._http_task is not None:
             await self._http_task
-        await self.pipeline.stop()
         self.access.close()
         self._readiness.close()
         if self._endpoint is not None:
             if (folder := self._store.embedded_path) is not None:
                 withdraw(folder)
             await self._endpoint.stop()
+        return drained
 
     async def _serve_store(self) -> None:
         folder = self._store.embedded_path

@@ -27,12 +27,15 @@ class Exporting:
 
     def __init__(self, pipeline: Pipeline, access: Access, metrics: Metrics) -> None:
         self.access = access
+        self.arriving = pipeline.arriving
+        """Counts a body while it comes in."""
+
         self._pipeline = pipeline
         self._metrics = metrics
         self._seldom = Seldom(_logger)
 
     async def export(
-        self, transport: str, signal: Signal, token: str | None, body: Callable[[], Awaitable[Body]]
+        self, transport: str, signal: Signal, token: str | None, peer: str, body: Callable[[], Awaitable[Body]]
     ) -> Accepted | Failure:
         """Store a request and return what became of it.
 
@@ -40,6 +43,7 @@ class Exporting:
             transport: ``grpc`` or ``http``.
             signal: what the request holds, by its path.
             token: what came as ``Authorization``.
+            peer: who sends, by address and port.
             body: gives the body; nothing is read of a sender who may not send.
         """
         began = time.monotonic()
@@ -47,7 +51,7 @@ class Exporting:
         try:
             await self.access.check(token, "ingest")
             content, form, encoding = await body()
-            answer = await self._accept(signal, content, form, encoding)
+            answer = await self._accept(signal, content, form, encoding, peer)
         except CollectorError as error:
             answer = Failure(error)
             self._tell(transport, signal, answer.name, answer.message)
@@ -58,11 +62,11 @@ class Exporting:
         self._metrics.answered(transport, signal, code, time.monotonic() - began)
         return answer
 
-    async def _accept(self, signal: Signal, content: bytes, form: Form, encoding: str) -> Accepted:
+    async def _accept(self, signal: Signal, content: bytes, form: Form, encoding: str, peer: str) -> Accepted:
         if signal == "metrics":
             self._pipeline.counts["metrics_dropped"] += 1
             return Accepted()
-        return await self._pipeline.accept(signal, content, form, encoding)
+        return await self._pipeline.accept(signal, content, form, encoding, peer)
 
     def turned_away(self, transport: str, signal: Signal, code: str, why: str) -> None:
         """Count and tell of a request that was answered before it was read."""

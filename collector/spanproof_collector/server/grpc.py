@@ -73,7 +73,7 @@ def _method(exporting: Exporting, signal: Signal) -> Callable[[bytes, ServicerCo
         async def body() -> Body:
             return content, "protobuf", ""
 
-        answer = await exporting.export("grpc", signal, _token(context.invocation_metadata()), body)
+        answer = await exporting.export("grpc", signal, _token(context.invocation_metadata()), context.peer(), body)
         if isinstance(answer, Failure):
             await _abort(context, answer)
         return response(signal, answer)

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from spanproof_collector.errors import DecodeError
 from spanproof_collector.otlp import MAX_BYTES, Form, Signal, TooLargeError, form_of
 from spanproof_collector.otlp.compression import ENCODINGS, SUPPORTED
+from spanproof_collector.pipeline import Arriving
 from spanproof_collector.server.answers import Failure, response
 from spanproof_collector.server.exporting import Body, Exporting
 from spanproof_collector.server.status import Status
@@ -58,10 +59,13 @@ class _Endpoint:
         if encoding not in ENCODINGS:
             return self._unsupported("encoding", encoding, SUPPORTED)
 
-        async def body() -> Body:
-            return await _read(request), form, encoding
+        peer = f"{request.client.host}:{request.client.port}" if request.client else ""
 
-        answer = await self._exporting.export("http", self._signal, request.headers.get("authorization"), body)
+        async def body() -> Body:
+            with self._exporting.arriving(peer) as arriving:
+                return await _read(request, arriving), form, encoding
+
+        answer = await self._exporting.export("http", self._signal, request.headers.get("authorization"), peer, body)
         if isinstance(answer, Failure):
             return Response(
                 answer.body(form),
@@ -77,16 +81,19 @@ class _Endpoint:
         return PlainTextResponse(f"content {what} {given} is not supported: send {instead}\n", status_code=415)
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, arriving: Arriving) -> bytes:
     """Return the body as sent.
 
     Raises:
         TooLargeError: it is past the limit before it is unpacked. Nothing is read where its length says so.
         DecodeError: the sender went away.
+        BusyError: too much is on its way or waits.
     """
     told = request.headers.get("content-length", "")
-    if told.isdecimal() and int(told) > MAX_BYTES:
-        raise TooLargeError(MAX_BYTES)
+    if told.isdecimal():
+        if int(told) > MAX_BYTES:
+            raise TooLargeError(MAX_BYTES)
+        arriving.expect(int(told))
     parts: list[bytes] = []
     size = 0
     try:
@@ -94,6 +101,7 @@ async def _read(request: Request) -> bytes:
             size += len(part)
             if size > MAX_BYTES:
                 raise TooLargeError(MAX_BYTES)
+            arriving.expect(size)
             parts.append(part)
     except ClientDisconnect as error:
         raise DecodeError("the connection ended in the middle of the request") from error

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -39,6 +41,9 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; then everything acknowledged is durable and the store is closed.
 
+    A second signal ends the process at once, without a word to who still waits. Where the store does not take what is
+    left within ten seconds, the process ends too, and senders keep that.
+
     Tokens are demanded on a host that others can reach, and wherever the store holds one.
 
     Args:
@@ -71,15 +76,24 @@ def serve(
         collector = Collector(
             store, host, grpc_port, http_port, tls=tls, demand_tokens=guarded, http_prefixes=http_prefixes
         )
-        runner.run(_serve(collector, on_ready))
+        drained = runner.run(_serve(collector, on_ready))
         _logger.info("stopped: everything that was acknowledged is in the store")
+        if not drained:
+            _end(0)  # a thread still waits for the store, and could do so for minutes
 
 
-async def _serve(collector: Collector, on_ready: Callable[[Addresses], None]) -> None:
+async def _serve(collector: Collector, on_ready: Callable[[Addresses], None]) -> bool:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        if stopped.is_set():
+            _logger.warning("stopped at once: what was not acknowledged stays with its senders")
+            _end(128 + number)
+        stopped.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stop, number)
     where = await collector.start()
     _logger.info(
         "listening: gRPC %s, HTTP %s, store %s, tokens %s",
@@ -97,7 +111,15 @@ async def _serve(collector: Collector, on_ready: Callable[[Addresses], None]) ->
         await stopped.wait()
         _logger.info("stopping: taking nothing more, committing what was taken")
     finally:
-        await collector.stop()
+        drained = await collector.stop()
+    return drained
+
+
+def _end(code: int) -> None:
+    """End the process as a crash would, with all that was acknowledged in the store."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _refuse_without_a_token(store_address: str, host: str) -> None:

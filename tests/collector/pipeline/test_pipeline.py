@@ -16,8 +16,8 @@ Insert = Mapping[str, Sequence[object]]
 
 
 @asynccontextmanager
-async def running(store: Store, *, max_bytes: int = 10**8, max_rows: int = 10**5) -> AsyncIterator[Pipeline]:
-    pipeline = Pipeline(store, max_bytes=max_bytes, max_rows=max_rows)
+async def running(store: Store, *, max_bytes: int = 10**8, max_requests: int = 10**4) -> AsyncIterator[Pipeline]:
+    pipeline = Pipeline(store, max_bytes=max_bytes, max_requests=max_requests)
     pipeline.start()
     try:
         yield pipeline

@@ -59,7 +59,7 @@ def test_bytes_that_are_no_request_are_an_invalid_argument(listening: Listening)
 
 def test_a_busy_server_is_unavailable_and_says_when_to_come_back(listen: Listen, store: Store) -> None:
     with pytest.raises(grpc.RpcError) as refused:
-        call(listen(store, max_rows=0).addresses, TRACES, traces(span("a")).SerializeToString())
+        call(listen(store, max_requests=0).addresses, TRACES, traces(span("a")).SerializeToString())
     assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
     trailers = _trailers(refused.value)
     assert RetryInfo.FromString(trailers["google.rpc.retryinfo-bin"]).retry_delay.seconds == 1

@@ -34,7 +34,7 @@ def test_rejected_spans_are_a_partial_success_in_the_form_of_the_request(listeni
 
 
 def test_a_busy_server_says_when_to_come_back(listen: Listen, store: Store) -> None:
-    answer = ask(listen(store, max_rows=0).addresses, "/v1/traces", TRACES)
+    answer = ask(listen(store, max_requests=0).addresses, "/v1/traces", TRACES)
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     assert Status.FromString(answer.body).code == 14
 
