@@ -26,6 +26,7 @@ from spanproof_collector.importers.openclaw import OpenClaw
 from spanproof_collector.importers.openhands import OpenHands
 from spanproof_collector.importers.otel_spans import OtelSpans
 from spanproof_collector.importers.otlp import Otlp
+from spanproof_collector.importers.parquet import Parquet
 from spanproof_collector.importers.pi import Pi
 from spanproof_collector.importers.swe_agent import SweAgent
 from spanproof_collector.importers.tau2 import Tau2
@@ -41,6 +42,7 @@ __all__ = [
     "Importer",
     "NoSuchFileError",
     "Otlp",
+    "Parquet",
     "Recorded",
     "Rejection",
     "Skipped",
@@ -50,6 +52,7 @@ __all__ = [
 
 IMPORTERS: tuple[Importer, ...] = (
     Otlp(),
+    Parquet(),
     AgentDojo(),
     InspectAi(),
     SweAgent(),

@@ -23,7 +23,7 @@ from spanproof_collector.pipeline import Writer
 from spanproof_collector.store import Store
 from spanproof_instrumentation import semconv
 
-_SUFFIXES: Final = frozenset({".pb", ".bin", ".binpb", ".otlp", ".json", ".jsonl", ".ndjson", ".gz"})
+_SUFFIXES: Final = frozenset({".pb", ".bin", ".binpb", ".otlp", ".json", ".jsonl", ".ndjson", ".gz", ".parquet"})
 """A file of such a name in a folder is named when no format recognizes it; others are passed over."""
 
 

@@ -7,6 +7,7 @@ from spanproof_collector.store.opening import open_store
 from spanproof_collector.store.queries import Query
 from spanproof_collector.store.records import Records
 from spanproof_collector.store.store import DeadLetter, Store
+from spanproof_collector.store.whole import WholeLog, WholeSpan, WholeTrace, read_loose_whole, read_whole
 
 __all__ = [
     "DeadLetter",
@@ -16,10 +17,15 @@ __all__ = [
     "Records",
     "Serving",
     "Store",
+    "WholeLog",
+    "WholeSpan",
+    "WholeTrace",
     "advertise",
     "insert_derived",
     "list_loose_logs",
     "open_store",
     "read_loose_logs",
+    "read_loose_whole",
+    "read_whole",
     "withdraw",
 ]

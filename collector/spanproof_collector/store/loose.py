@@ -5,7 +5,7 @@ and of their long texts only those that the records refer to.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
@@ -71,7 +71,7 @@ def _read_some(
     store: Store, project: str, wanted: Sequence[LooseLogs], shared: Shared, most: int
 ) -> Iterator[tuple[LooseKey, Records]]:
     rows: dict[LooseKey, dict[str, Row]] = defaultdict(dict)
-    hashes: dict[str, None] = {}
+    found: list[Row] = []
     for row in store.rows(
         Query.READ_LOOSE_LOG_RECORDS,
         {
@@ -85,16 +85,22 @@ def _read_some(
     ):
         *columns, session_id, trial_id = row
         rows[LooseKey(project, cast(str, session_id), cast(str, trial_id))][cast(str, row[2])] = tuple(columns)
-        hashes |= dict.fromkeys(_hashes(row))
-    content: dict[str, str] = {}
-    asked = list(hashes)
-    for first in range(0, len(asked), _HASHES_PER_READ):
-        some = {"project": project, "hashes": asked[first : first + _HASHES_PER_READ]}
-        content.update(cast("list[tuple[str, str]]", store.rows(Query.READ_LOOSE_CONTENT, some)))
+        found.append(row)
+    content = read_loose_content(store, project, found)
     for key, known in rows.items():
         read = RecordReader(project, content, shared).read((), list(known.values())[:most])
         cut = (("", "log records"),) if len(known) > most else ()
         yield key, Records(logs=read.logs, source=read.source, path=read.path, lost=(*read.lost, *cut))
+
+
+def read_loose_content(store: Store, project: str, rows: Iterable[Row]) -> dict[str, str]:
+    """Return the long texts, by hash, that these log records without a trace refer to."""
+    asked = list(dict.fromkeys(digest for row in rows for digest in _hashes(row)))
+    content: dict[str, str] = {}
+    for first in range(0, len(asked), _HASHES_PER_READ):
+        some = {"project": project, "hashes": asked[first : first + _HASHES_PER_READ]}
+        content.update(cast("list[tuple[str, str]]", store.rows(Query.READ_LOOSE_CONTENT, some)))
+    return content
 
 
 def _hashes(row: Row) -> Iterator[str]:

@@ -22,6 +22,7 @@ class Query(Enum):
     READ_LOOSE_CONTENT = "read_loose_content"
     READ_LOOSE_LOG_RECORDS = "read_loose_log_records"
     READ_LOG_RECORDS = "read_log_records"
+    READ_LOG_RECORDS_BY_ID = "read_log_records_by_id"
     READ_RESULTS = "read_results"
     READ_RESULTS_OF = "read_results_of"
     READ_SCHEMA_VERSION = "read_schema_version"

@@ -55,7 +55,7 @@ class RecordReader:
 
     def read(self, spans: Iterable[Row], logs: Iterable[Row]) -> Records:
         """Return the trace's records, of rows in the columns of READ_SPANS and READ_LOG_RECORDS."""
-        span_rows = sorted(_richest(spans), key=lambda row: (row[3], row[1]))
+        span_rows = sorted(richest(spans), key=lambda row: (row[3], row[1]))
         log_rows = sorted(logs, key=lambda row: (row[3], row[2]))
         source, path = "otlp", ""
         if span_rows:
@@ -201,7 +201,7 @@ def _inline(fields: Mapping[str, _Json]) -> Pairs:
     return tuple([(key, decode(type_number, text, {})) for key, type_number, text in triples])
 
 
-def _richest(rows: Iterable[Row]) -> Iterable[Row]:
+def richest(rows: Iterable[Row]) -> Iterable[Row]:
     """Yield one row for each span id, that of the greatest version, also where a sender moved its start."""
     best: dict[object, Row] = {}
     for row in rows:

@@ -156,6 +156,16 @@ def decode(type_number: int, text: str, content: Mapping[str, str]) -> Value:
             return None
 
 
+def whole_text(type_number: int, text: str, content: Mapping[str, str]) -> tuple[int, str]:
+    """Return what the AnyValue was and its text, wherever that lies. ``content`` holds the bodies of its trace by hash.
+
+    Raises:
+        LostContentError: a content row that the value refers to is not there.
+    """
+    where = type_number & _PLACE
+    return type_number & _KIND, _fetch(where, text, content) if where else text
+
+
 def _fetch(where: int, text: str, content: Mapping[str, str]) -> str:
     try:
         if where == WHOLE:

@@ -16,6 +16,7 @@ COMMANDS: Final = (
     "evaluate",
     "report",
     "reindex",
+    "export",
 )
 """Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``."""
 

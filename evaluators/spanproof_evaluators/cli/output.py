@@ -1,8 +1,10 @@
 """Output: results to standard output, everything else to standard error."""
 
+import contextlib
 import io
 import os
 import sys
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -30,3 +32,18 @@ def console() -> "Console":
 def tell(text: str) -> None:
     """Say something beside the result."""
     click.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error while the block runs, where a terminal is there; give what is told of progress."""
+    if not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)

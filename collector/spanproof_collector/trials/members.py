@@ -1,0 +1,189 @@
+"""Trials with what they are made of, component by component: the traces that must be read together."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from spanproof_collector.model.filters import Filter
+from spanproof_collector.model.spans import LogRecord, Span
+from spanproof_collector.model.trials import Trial
+from spanproof_collector.store import LooseLogs, Query, Records, Store, list_loose_logs, read_loose_logs
+from spanproof_collector.trials.assemble import assemble
+from spanproof_collector.trials.grouping import Links, TraceInfo, TraceKey, TrialRecords, Unit, components, split
+from spanproof_collector.trials.linking import history_links, protocol_links
+from spanproof_collector.trials.matching import matches, may_match
+
+_TRACES_AT_ONCE = 200
+_NAMES = ("tasks", "suites", "variants")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A trial of a component, its spans and log records, and whether it is asked for."""
+
+    trial: Trial
+    records: TrialRecords
+    wanted: bool
+
+    @property
+    def items(self) -> list[Span | LogRecord]:
+        """Its spans, then its log records."""
+        return [*self.records.spans, *self.records.logs]
+
+    @property
+    def traces(self) -> dict[TraceKey, None]:
+        """The traces that it has a part in, in the order of its spans."""
+        return {(self.trial.project, item.trace_id): None for item in self.items if item.trace_id}
+
+    @property
+    def loose(self) -> list[str]:
+        """The ids of its log records that name no trace."""
+        return [record.record_id for record in self.records.logs if not record.trace_id]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What the projection knows of every trace, the traces of a component together. No span was read for it."""
+
+    components: list[list[TraceInfo]]
+    links: Links
+    loose: dict[TraceKey, LooseLogs]
+    """The log records that name no trace, by what stands for a trace of theirs."""
+
+
+def _traces(store: Store) -> list[TraceInfo]:
+    found = []
+    for block in store.blocks(Query.LIST_TRACES):
+        for project, trace_id, start, end, sessions, labels, protocol, *names in block:
+            found.append(
+                TraceInfo(
+                    project=cast(str, project),
+                    trace_id=cast(str, trace_id),
+                    start=cast(int, start),
+                    end=cast(int, end),
+                    sessions=tuple(cast("list[str]", sessions)),
+                    labels=tuple(cast("list[str]", labels)),
+                    protocol=bool(protocol),
+                    names={
+                        field: frozenset(cast("list[str]", values)) for field, values in zip(_NAMES, names, strict=True)
+                    },
+                )
+            )
+    return found
+
+
+def _loose(known: LooseLogs) -> TraceInfo:
+    """Log records without a trace, beside the traces: they belong where their session or trial is."""
+    project, session_id, trial_id = known.key
+    return TraceInfo(
+        project=project,
+        trace_id=f"\0{session_id}\0{trial_id}",
+        start=known.first,
+        end=known.last,
+        sessions=(session_id,) if session_id else (),
+        labels=(trial_id,) if trial_id else (),
+        loose=True,
+    )
+
+
+def _links(store: Store, traces: Sequence[TraceInfo], unit: Unit) -> Links:
+    """Which trace goes on where another stopped; only asked where some trace carries no session."""
+    if unit == "trace" or not any(trace.bare for trace in traces):
+        return Links()
+    keys: dict[TraceKey, frozenset[str]] = {}
+    for block in store.blocks(Query.LIST_JOIN_KEYS):
+        for project, trace_id, found in block:
+            keys[(cast(str, project), cast(str, trace_id))] = frozenset(cast("list[str]", found))
+    return Links(history=history_links(traces, keys), protocol=protocol_links(traces))
+
+
+def _batches(groups: Iterator[list[TraceInfo]]) -> Iterator[list[list[TraceInfo]]]:
+    batch: list[list[TraceInfo]] = []
+    for group in groups:
+        batch.append(group)
+        if sum(map(len, batch)) >= _TRACES_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _members(
+    group: Sequence[TraceInfo],
+    records: Mapping[TraceKey, Records],
+    links: Links,
+    unit: Unit,
+    wanted: Filter,
+) -> Iterator[Member]:
+    spans: dict[TraceKey, Sequence[Span]] = {}
+    logs: dict[TraceKey, Sequence[LogRecord]] = {}
+    loose: dict[int, TraceKey] = {}
+    for trace in group:
+        stored = records.get(trace.key)
+        if stored is not None:
+            spans[trace.key], logs[trace.key] = stored.spans, stored.logs
+            loose |= {id(record): trace.key for record in (stored.logs if trace.loose else ())}
+    for part in split(group, spans, logs, links, unit=unit):
+        items: list[Span | LogRecord] = [*part.spans, *part.logs]
+        held = [loose.get(id(item), (item.project, item.trace_id)) for item in items]
+        _, first = min((_time(item), key) for item, key in zip(items, held, strict=True))
+        stored, own = records[first], set(held)
+        trial = assemble(
+            part,
+            whole_traces={key[1]: found for key, found in spans.items() if key in own},
+            source=stored.source,
+            path=stored.path,
+            lost_values=sum(len(records[key].lost) for key in own),
+        )
+        yield Member(trial=trial, records=part, wanted=matches(trial, wanted))
+
+
+def _time(item: Span | LogRecord) -> int:
+    return item.start if isinstance(item, Span) else item.time or item.observed_time
+
+
+def list_components(store: Store, *, unit: Unit = "session") -> Listing:
+    """Return every trace, those of a component together, components in the order of their first starts."""
+    traces = _traces(store)
+    loose = {_loose(logs).key: logs for logs in list_loose_logs(store)}
+    traces += map(_loose, loose.values())
+    links = _links(store, traces, unit)
+    return Listing(components=list(components(traces, links, unit=unit)), links=links, loose=loose)
+
+
+def read_members(
+    store: Store,
+    wanted: Filter | None = None,
+    *,
+    unit: Unit = "session",
+    traces: Collection[TraceKey] | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Iterator[list[Member]]:
+    """Yield the trials of each component that may hold one that is asked for, in the order of their first starts.
+
+    Every trial is read whole: a filter chooses trials, it never cuts one.
+
+    Args:
+        store: where the spans are.
+        wanted: which trials; ``None`` for all.
+        unit: ``trace`` splits sessions by trace.
+        traces: only components that hold one of these.
+        progress: told how many traces of how many have been read.
+    """
+    asked = wanted or Filter()
+    listing = list_components(store, unit=unit)
+    groups = [
+        group
+        for group in listing.components
+        if may_match(group, asked) and (traces is None or any(trace.key in traces for trace in group))
+    ]
+    total, done = sum(map(len, groups)), 0
+    for batch in _batches(iter(groups)):
+        records = store.read_traces([trace.key for group in batch for trace in group if not trace.loose])
+        names = {listing.loose[trace.key].key: trace.key for group in batch for trace in group if trace.loose}
+        found = read_loose_logs(store, [listing.loose[key] for key in names.values()])
+        records |= {names[key]: each for key, each in found.items()}
+        for group in batch:
+            yield list(_members(group, records, listing.links, unit, asked))
+            done += len(group)
+            progress(done, total)
