@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.model.values import Json
+
+T = TypeVar("T")
 
 _BOM: Final = codecs.BOM_UTF8
 _GZIP: Final = b"\x1f\x8b"
@@ -50,11 +52,30 @@ def parse(text: bytes) -> Json:
     return decoded
 
 
+class Folder:
+    """A folder that is being imported. What importers learn of it is learned once an import."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._learned: dict[Callable[[Path], object], object] = {}
+
+    def learned(self, learn: Callable[[Path], T]) -> T:
+        """Return what ``learn`` finds in the folder."""
+        if learn not in self._learned:
+            self._learned[learn] = learn(self.path)
+        return self._learned[learn]  # type: ignore[return-value]
+
+
 class ReadableFile:
     """One file. ``damage`` says, after reading, why it could not be read to the end."""
 
-    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, path: Path, progress: Callable[[int], None] | None = None, *, folder: Folder | None = None
+    ) -> None:
         self.path = path
+        self.folder = folder
+        """The folder that was named, where the file was found in one: what lies beside it may tell more."""
+
         self.damage: str | None = None
         self._progress = progress
 

@@ -12,7 +12,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeL
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from spanproof_collector.errors import CollectorError
-from spanproof_collector.importers._files import ReadableFile
+from spanproof_collector.importers._files import Folder, ReadableFile
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Importer
 from spanproof_collector.importers._session import Session
@@ -101,23 +101,24 @@ def import_with(
             raise NoSuchFileError(path)
     run = _Run(store, chosen)
     for path in paths:
-        for file, shown, named in _files(path):
-            run.read(file, shown, named=named)
+        folder = Folder(path) if path.is_dir() else None
+        for file, shown in _files(path):
+            run.read(file, shown, folder)
     return run.finish()
 
 
-def _files(path: Path) -> Iterator[tuple[Path, str, bool]]:
-    """Yield each file, how its path is shown, and whether it was named itself.
+def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each file and how its path is shown.
 
     What is hidden in a folder is passed over: an embedded store may lie there.
     """
     if path.is_file():
-        yield path, str(path), True
+        yield path, str(path)
         return
     for file in sorted(path.rglob("*")):
         inside = file.relative_to(path)
         if file.is_file() and not any(part.startswith(".") for part in inside.parts):
-            yield file, inside.as_posix(), False
+            yield file, inside.as_posix()
 
 
 class _Run:
@@ -135,9 +136,9 @@ class _Run:
         self._traces: set[tuple[str, str]] = set()
         self._damaged: set[str] = set()
 
-    def read(self, file: Path, shown: str, *, named: bool) -> None:
-        """Store what the file holds, if any importer reads it."""
-        readable = ReadableFile(file)
+    def read(self, file: Path, shown: str, folder: Folder | None) -> None:
+        """Store what the file holds, if any importer reads it. ``folder`` is the one that was walked to find it."""
+        readable = ReadableFile(file, folder=folder)
         try:
             for importer in self._importers:
                 found = importer.read(readable)
@@ -162,7 +163,7 @@ class _Run:
         except OSError as error:
             self._rejected.append(Rejection(path=shown, line=None, reason=f"cannot be read: {error.strerror}"))
             return
-        if named or file.suffix in _SUFFIXES:
+        if folder is None or file.suffix in _SUFFIXES:
             self._rejected.append(Rejection(path=shown, line=None, reason="no known format recognizes it"))
 
     def finish(self) -> Imported:

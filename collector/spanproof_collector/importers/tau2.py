@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from spanproof_collector.importers._chat import Open, arguments
@@ -25,6 +26,7 @@ from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
 from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Call, Inference, Labels, Said, Session, Termination, Turn, Verdict
+from spanproof_collector.importers._tau2_tasks import Defined, definition, definitions_in, task_of
 from spanproof_collector.model.values import Json
 
 _SIMULATIONS: Final = "simulations"
@@ -58,11 +60,12 @@ class Tau2:
         """
         found = outline(file.path)
         if found.first.keys() >= _KEYS or found.within(_SIMULATIONS).keys() >= _KEYS:
-            return sessions(file, _sessions, (_SIMULATIONS,))
+            known = () if file.folder is None else file.folder.learned(definitions_in)
+            return sessions(file, partial(_sessions, known), (_SIMULATIONS,))
         return None
 
 
-def _sessions(document: Document) -> Iterator[Session | Damage]:
+def _sessions(known: tuple[Defined, ...], document: Document) -> Iterator[Session | Damage]:
     record = obj(document.value)
     if not record.keys() >= _KEYS:
         lacking = "no simulation of tau2-bench: task_id, messages or termination_reason is missing"
@@ -70,7 +73,11 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
         return
     info = obj(document.outer.get("info"))
     agent = obj(info.get("agent_info"))
-    domain = text(obj(info.get("environment_info")).get("domain_name"))
+    checked = obj(record.get("reward_info"))
+    beside = [found for task in objects(document.outer.get("tasks")) if (found := definition(task)) is not None]
+    recorded = ident(record.get("task_id"))
+    task_id, defined = task_of(recorded, checked, beside or known)
+    domain = text(obj(info.get("environment_info")).get("domain_name")) or defined
     turns = tuple(_turns(objects(record.get("messages"))))
     reason = text(record.get("termination_reason"))
     billed = any(isinstance(turn, Inference) and turn.cost is not None for turn in turns)
@@ -78,19 +85,17 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
         "termination": reason,
         "seed": whole(record.get("seed")),
         "user_cost_usd": number(record.get("user_cost")),
-        "domain": domain,
+        "recorded_task_id": recorded if recorded != task_id else None,
     }
     yield Session(
         identity=(ident(record.get("id")) or fingerprint(record),),
         session_id=ident(record.get("id")),
         agent_name=text(agent.get("implementation")),
         model=text(agent.get("llm")),
-        labels=Labels(
-            task_id=ident(record.get("task_id")), attempt=whole(record.get("trial")), suite=domain, facts=facts
-        ),
+        labels=Labels(task_id=task_id, attempt=whole(record.get("trial")), suite=domain, facts=facts),
         turns=turns,
         termination=_ENDS.get(reason or ""),
-        verdicts=tuple(_verdicts(obj(record.get("reward_info")), reason)),
+        verdicts=tuple(_verdicts(checked, reason)),
         cost=None if billed else dollars(record.get("agent_cost")),
         started_at=moment(record.get("start_time")),
         ended_at=moment(record.get("end_time")),
