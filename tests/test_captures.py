@@ -20,16 +20,18 @@ pytestmark = needs_captures
 
 JsonObject = dict[str, Any]
 
-NAMES = capture_names("semconv-")
-
-# The bytes of these hold neither arguments nor results, nor anything else that says that the refund ran: a tool span
-# with status UNSET is what a call that waits for approval leaves too. The manifest knows better than the bytes do.
-SILENT = frozenset({"semconv-openai-agents-nocontent", "semconv-manual-agent-upload-refs"})
+NAMES = capture_names("")
+MANIFEST = CAPTURES / "MANIFEST.json"
 
 
 def _truth() -> dict[str, JsonObject]:
-    captures: list[JsonObject] = json.loads((CAPTURES / "MANIFEST.json").read_text())["captures"]
+    captures: list[JsonObject] = json.loads(MANIFEST.read_text())["captures"] if MANIFEST.is_file() else []
     return {capture["dir"]: capture["ground_truth"] for capture in captures}
+
+
+TRUTH = _truth()
+RUNS = [name for name in NAMES if "calls" in TRUTH.get(name, {})]
+"""Captures of whole runs: for those the manifest tells the calls."""
 
 
 def _spanproof(*arguments: str) -> str:
@@ -43,7 +45,9 @@ def _trials(store: str, *arguments: str) -> list[JsonObject]:
 
 
 def _files(name: str, suffix: str) -> list[Path]:
-    return [path for path in sorted((CAPTURES / name).glob(f"*{suffix}")) if "metrics" not in path.name]
+    found = sorted((CAPTURES / name).glob(f"*{suffix}"))
+    # a body as it was received stands beside the JSON made of it
+    return [path for path in found if "metrics" not in path.name and "asreceived" not in path.name]
 
 
 def _in_project(body: bytes, name: str, *, signal: str) -> bytes:
@@ -62,13 +66,27 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collecting]:
         yield running
 
 
-def _send_grpc(collector: Collecting, name: str) -> None:
+def _backwards(body: bytes, signal: str) -> bytes:
+    """The same records, the last one first."""
+    request = ExportTraceServiceRequest() if signal == "traces" else ExportLogsServiceRequest()
+    request.ParseFromString(body)
+    for group in (*getattr(request, "resource_spans", ()), *getattr(request, "resource_logs", ())):
+        for inner in (*getattr(group, "scope_spans", ()), *getattr(group, "scope_logs", ())):
+            records = inner.spans if signal == "traces" else inner.log_records
+            turned = list(reversed(records))
+            del records[:]
+            records.extend(turned)
+    return request.SerializeToString()
+
+
+def _send_grpc(collector: Collecting, name: str, project: str, *, backwards: bool = False) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{collector.addresses.grpc_port}") as channel:
-        for path in _files(name, ".pb"):
+        for path in reversed(_files(name, ".pb")) if backwards else _files(name, ".pb"):
             signal = "traces" if "traces" in path.name else "logs"
             service = "trace.v1.TraceService" if signal == "traces" else "logs.v1.LogsService"
             export = channel.unary_unary(f"/opentelemetry.proto.collector.{service}/Export")
-            export(_in_project(path.read_bytes(), f"{name}/grpc", signal=signal), timeout=30)
+            body = _in_project(path.read_bytes(), project, signal=signal)
+            export(_backwards(body, signal) if backwards else body, timeout=30)
 
 
 def _send_http_json(collector: Collecting, name: str) -> None:
@@ -87,16 +105,25 @@ def _send_http_json(collector: Collecting, name: str) -> None:
             assert answer.status == 200
 
 
+class Imported:
+    """What captures give through the file importer, each in a store of its own, read when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._found: dict[str, list[JsonObject]] = {}
+
+    def __getitem__(self, name: str) -> list[JsonObject]:
+        if name not in self._found:
+            store = f"chdb://{self._folder / name}"
+            report = json.loads(_spanproof("import", "--store", store, "--json", str(CAPTURES / name)))
+            assert report["rejected"] == []
+            self._found[name] = _trials(store)
+        return self._found[name]
+
+
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[JsonObject]]:
-    """What every capture gives through the file importer, each in a store of its own."""
-    found = {}
-    for name in NAMES:
-        store = f"chdb://{tmp_path_factory.mktemp('imported')}/store"
-        report = json.loads(_spanproof("import", "--store", store, "--json", str(CAPTURES / name)))
-        assert report["rejected"] == []
-        found[name] = _trials(store)
-    return found
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    return Imported(tmp_path_factory.mktemp("imported"))
 
 
 def _without_origin(trials: list[JsonObject]) -> list[JsonObject]:
@@ -105,80 +132,94 @@ def _without_origin(trials: list[JsonObject]) -> list[JsonObject]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_capture_gives_the_same_trials_from_files_and_over_both_wires(
-    name: str, imported: dict[str, list[JsonObject]], collector: Collecting
+def test_a_capture_gives_the_same_trials_from_files_and_over_both_wires_in_any_order(
+    name: str, imported: Imported, collector: Collecting
 ) -> None:
-    _send_grpc(collector, name)
+    _send_grpc(collector, name, f"{name}/grpc")
+    _send_grpc(collector, name, f"{name}/backwards", backwards=True)
     _send_http_json(collector, name)
     expected = _without_origin(imported[name])
-    assert _without_origin(_trials(collector.store, "--project", f"{name}/grpc")) == expected
-    assert _without_origin(_trials(collector.store, "--project", f"{name}/http")) == expected
+    for way in ("grpc", "backwards", "http"):
+        assert _without_origin(_trials(collector.store, "--project", f"{name}/{way}")) == expected
     assert {trial["source"] for trial in imported[name]} == {"import:otlp"}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "semconv-evaluation-events"])
-def test_a_capture_agrees_with_its_manifest(name: str, imported: dict[str, list[JsonObject]]) -> None:
-    truth = _truth()[name]
+@pytest.mark.parametrize("name", RUNS)
+def test_a_capture_agrees_with_its_manifest(name: str, imported: Imported) -> None:
+    truth = TRUTH[name]
     (trial,) = imported[name]
     calls = trial["tool_calls"]
     assert [call["name"] for call in calls] == [call["name"] for call in truth["calls"]]
     assert [call["effect"]["class"] for call in calls] == [call["effect"] for call in truth["calls"]]
+    # Without content a tool span with status UNSET is what a call that waits for approval leaves too. The manifest
+    # knows better than these bytes do. A protocol's server is another matter: it answers only what it was asked.
+    silent = trial["completeness"]["content"] == "not_captured" and "mcp" not in trial["dialects"]
     for call, told in zip(calls, truth["calls"], strict=True):
         if told.get("executed") is False:
             assert (call["executed"], call["effect"]["state"]) == ("no", "refused")
-        elif told["effect"] == "read":
+        elif told["effect"] in ("read", "handoff"):
             assert call["effect"]["state"] == "none"
-        elif told.get("effect_known") is False or name in SILENT:
+        elif told.get("effect_known") is False or silent:
             assert call["effect"]["state"] == "unknown"
         else:
             assert (call["executed"], call["effect"]["state"]) == ("yes", "reported")
     claimed = {True: {"success"}, False: {"failure", "none"}, None: {"unavailable"}}[truth["final_claims_success"]]
     assert trial["claim"]["state"] in claimed
-    assert trial["status"] == ("error" if "run_status" in truth else "complete")
+    rootless = trial["completeness"]["root_missing"]  # the run went on to its end, and its trace cannot show it
+    assert trial["status"] == ("error" if "run_status" in truth else "incomplete" if rootless else "complete")
+    assert trial["status_reason"] == ("root_missing" if rootless else trial["status_reason"])
     assert trial["false_success"] is None  # nobody looked at an end state
 
 
-ORDER = {"order_id": "ORD-1001"}
-REFUND = {"order_id": "ORD-1001", "amount_cents": 4250}
+ARGUMENTS: dict[str, list[JsonObject]] = {
+    "issue_refund": [{"order_id": "ORD-1001", "amount_cents": 4250}],
+    "lookup_order": [{"order_id": "ORD-1001"}, {"order_id": "ORD-1002"}],
+    "transfer_to_refund_agent": [{}],
+}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in SILENT | {"semconv-evaluation-events"}])
-def test_every_call_has_the_arguments_and_the_result_that_the_bytes_hold(
-    name: str, imported: dict[str, list[JsonObject]]
-) -> None:
+@pytest.mark.parametrize("name", RUNS)
+def test_every_call_has_the_arguments_and_the_result_that_the_bytes_hold(name: str, imported: Imported) -> None:
     (trial,) = imported[name]
     for call in trial["tool_calls"]:
-        if call["name"] == "issue_refund":
-            assert call["arguments"] == REFUND
-        else:
-            assert call["arguments"]["order_id"] in ("ORD-1001", "ORD-1002")
-        if call["executed"] == "yes":
+        if trial["completeness"]["content"] == "not_captured":
+            assert (call["arguments"], call["result"]) == (None, None)
+            continue
+        expected = ARGUMENTS.get(call["name"])
+        assert call["arguments"] in expected if expected else call["arguments"]
+        if call["executed"] == "yes" and expected and expected != [{}]:
             assert call["result"]["order_id"] == call["arguments"]["order_id"]
-        elif not name.endswith("-raise"):
-            assert isinstance(call["result"], str)
+        elif call["executed"] == "yes":
+            assert call["result"]
         else:
-            assert call["result"] is None
-            assert "timed out" in call["error"]
+            assert call["error"] or isinstance(call["result"], str)
 
 
-def test_evaluation_events_of_others_are_no_verdict_of_ours(imported: dict[str, list[JsonObject]]) -> None:
-    (trial,) = imported["semconv-evaluation-events"]
-    assert trial["outcome"]["state"] == "unavailable"
-    assert [result["name"] for result in trial["foreign_results"]] == [
-        "end_state.refund_recorded",
-        "false_success",
-        "tool_effect",
-        "judge.helpfulness",
-    ]
+def test_evaluation_events_of_others_are_no_verdict_of_ours(imported: Imported) -> None:
+    captures: list[JsonObject] = json.loads(MANIFEST.read_text())["captures"]
+    judged = [c["dir"] for c in captures if "gen_ai.evaluation.result" in c["log_events"] and c["dir"] in NAMES]
+    assert judged
+    for name in judged:
+        (trial,) = imported[name]
+        assert trial["outcome"]["state"] == "unavailable"
+        assert [result["name"] for result in trial["foreign_results"]] == [
+            "end_state.refund_recorded",
+            "false_success",
+            "tool_effect",
+            "judge.helpfulness",
+        ]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith("-unknown")])
-def test_a_claim_over_an_unknown_effect_is_listed_as_unproven(
-    name: str, tmp_path: Path, imported: dict[str, list[JsonObject]]
-) -> None:
+def _unproven(name: str) -> bool:
+    truth = TRUTH[name]
+    unknown = any(call.get("effect_known") is False for call in truth["calls"])
+    return unknown and truth["final_claims_success"] is True
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if _unproven(name)])
+def test_a_claim_over_an_unknown_effect_is_listed_as_unproven(name: str, tmp_path: Path, imported: Imported) -> None:
     (trial,) = imported[name]
-    refund = trial["tool_calls"][-1]
-    assert (refund["name"], refund["effect"]["state"]) == ("issue_refund", "unknown")
+    assert trial["tool_calls"][-1]["effect"]["state"] == "unknown"
     assert (trial["claim"]["state"], trial["outcome"]["state"]) == ("success", "unavailable")
     store = f"chdb://{tmp_path}/store"
     _spanproof("import", "--store", store, str(CAPTURES / name))

@@ -33,6 +33,13 @@ CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
 CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"
 CACHE_CREATION_TOKENS: Final = "gen_ai.usage.cache_creation.input_tokens"  # before cache_write
 REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"
+# what stood there before, or stands there in other hands
+PROMPT_TOKENS: Final = "gen_ai.usage.prompt_tokens"
+COMPLETION_TOKENS: Final = "gen_ai.usage.completion_tokens"
+OLD_CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read_input_tokens"
+OLD_CACHE_WRITE_TOKENS: Final = ("gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens")
+OLD_REASONING_TOKENS: Final = "gen_ai.usage.reasoning_tokens"
+TOTAL_TOKENS: Final = ("gen_ai.usage.total_tokens", "llm.usage.total_tokens")
 INPUT_MESSAGES: Final = "gen_ai.input.messages"
 OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"

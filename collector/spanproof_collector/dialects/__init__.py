@@ -13,13 +13,20 @@ from spanproof_collector.dialects._dialect import Dialect, LogReading, LogStep, 
 from spanproof_collector.dialects._join import canonical, digest64, of_asking, of_message, of_messages, of_tool
 from spanproof_collector.dialects._json import MOST_ATTEMPTS, count, word
 from spanproof_collector.dialects._registry import Registry
+from spanproof_collector.dialects.anthropic_sdk import AnthropicSdk
 from spanproof_collector.dialects.any_agent import AnyAgent
 from spanproof_collector.dialects.claude_code import ClaudeCode
 from spanproof_collector.dialects.codex import Codex
 from spanproof_collector.dialects.gemini_cli import GeminiCli
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
+from spanproof_collector.dialects.langfuse import Langfuse
 from spanproof_collector.dialects.mcp import Mcp
+from spanproof_collector.dialects.mlflow import MLflow
+from spanproof_collector.dialects.openinference import OpenInference
+from spanproof_collector.dialects.openllmetry import OpenLLMetry
+from spanproof_collector.dialects.pydantic_ai import PydanticAI
+from spanproof_collector.dialects.strands import Strands
 from spanproof_collector.dialects.vercel_ai import VercelAI
 from spanproof_collector.model.readings import (
     Absent,
@@ -64,11 +71,18 @@ __all__ = [
 
 DIALECTS: tuple[Dialect, ...] = (
     Mcp(),
+    OpenInference(),
+    Langfuse(),
+    MLflow(),
     VercelAI(),
     ClaudeCode(),
     Codex(),
     GeminiCli(),
     AnyAgent(),
+    AnthropicSdk(),
+    PydanticAI(),
+    Strands(),
+    OpenLLMetry(),
     GenAI(),
     GenAIEvents(),
 )

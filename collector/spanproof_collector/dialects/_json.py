@@ -1,10 +1,12 @@
 """JSON inside attributes: as a JSON string, as structure, or broken."""
 
+import ast
 import base64
 import json
 import math
 from collections.abc import Mapping
-from typing import Final
+from decimal import Decimal, InvalidOperation
+from typing import Final, cast
 
 import msgspec
 
@@ -117,13 +119,41 @@ def loose(value: "Value | Json") -> Json:
     return opened
 
 
-def unblocked(opened: Json) -> Json:
-    """Return a tool's answer out of the single text block that Anthropic puts around it; any other as it is."""
+def unblocked(opened: Recorded) -> Recorded:
+    """Return a tool's answer out of the single block that Anthropic or Bedrock puts around it; any other as it is."""
     match opened:
         case [{"type": "text", "text": str() as said}]:
             return loose(said)
+        case [{"text": str() as said, **rest}] if not rest:
+            return loose(said)
+        case [{"json": inner, **rest}] if not rest:
+            return inner
         case _:
             return opened
+
+
+def literal(value: str) -> Json:
+    """Return what Python's ``str()`` made of arguments, ``{'a': 1}``; a text that is no such thing as it is."""
+    if value[:1] not in ("{", "[") or len(value) > _LONGEST_LITERAL or sum(map(value.count, "[{(")) > DEEPEST:
+        return value
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
+    return to_json(found) if isinstance(found, dict | list) and _is_json(found) else value
+
+
+_LONGEST_LITERAL: Final = 100_000
+
+
+def _is_json(value: object) -> bool:
+    match value:
+        case dict():
+            return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+        case list():
+            return all(map(_is_json, value))
+        case _:
+            return value is None or isinstance(value, str | int | float)
 
 
 def recorded(attributes: Attributes, key: str) -> Recorded:
@@ -181,3 +211,35 @@ def strings(attributes: Mapping[str, Value], key: str) -> tuple[str, ...]:
         return ()
     items = loose(value)
     return tuple(str(item) for item in items if item is not None) if isinstance(items, list) else (str(items),)
+
+
+def as_attributes(payload: Json) -> Mapping[str, Value]:
+    """Return a JSON object as attributes, so that what reads those reads it; nothing where it is no object."""
+    return cast("Mapping[str, Value]", payload) if isinstance(payload, dict) else {}
+
+
+def amount(value: "Value | Json") -> Decimal | None:
+    """Return an amount of USD, of a double the 15 digits that it holds; ``None`` where it is no amount."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        found = Decimal(f"{value:.{_DIGITS}g}" if isinstance(value, float) else str(value))
+    except (InvalidOperation, ValueError):
+        return None
+    known = found.is_finite() and found >= 0 and (found == 0 or abs(found.adjusted()) <= _DIGITS)
+    return found if known else None
+
+
+_DIGITS: Final = 15
+"""What a double can hold of a decimal number, and the greatest power of ten of an amount."""
+
+
+def number(value: "Value | Json") -> float | None:
+    """Return a finite number, or ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None

@@ -1,6 +1,11 @@
-"""The GenAI message schema: [{role, parts: [{type, ...}]}], as a JSON string or as structure."""
+"""The GenAI message schema: [{role, parts: [{type, ...}]}], as a JSON string or as structure.
 
-from typing import get_args
+And the shapes that senders pass on as their provider or framework has them: OpenAI (chat and responses), Anthropic,
+Bedrock, Gemini, LangChain. ``_payloads`` takes messages out of whole requests and answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from spanproof_collector.dialects._json import BrokenError, decode, loose, structure, unblocked
 from spanproof_collector.model.readings import (
@@ -16,7 +21,24 @@ from spanproof_collector.model.readings import (
 )
 from spanproof_collector.model.values import Json, Value
 
-_ROLES = frozenset(get_args(Role))
+_ROLES: Final[dict[str, Role]] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "developer": "system",
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "function": "tool",
+    # names of LangChain's classes
+    "SystemMessage": "system",
+    "HumanMessage": "user",
+    "AIMessage": "assistant",
+    "AIMessageChunk": "assistant",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
 
 
 def _optional(item: dict[str, Json], key: str) -> str | None:
@@ -26,7 +48,7 @@ def _optional(item: dict[str, Json], key: str) -> str | None:
 
 def role(value: Json) -> Role:
     """Return a role of the schema; whatever else was sent is ``other``."""
-    return value if isinstance(value, str) and value in _ROLES else "other"  # type: ignore[return-value]
+    return _ROLES.get(value, "other") if isinstance(value, str) else "other"
 
 
 def _opened(value: Json) -> Json:
@@ -45,11 +67,22 @@ def _said(item: dict[str, Json]) -> str:
     return ""
 
 
-def _call(item: dict[str, Json], arguments_key: str) -> CallPart:
+def _call(item: dict[str, Json], arguments_key: str, id_key: str = "id") -> CallPart:
     return CallPart(
         name=_optional(item, "name") or "",
-        call_id=_optional(item, "id"),
+        call_id=_optional(item, id_key),
         arguments=_opened(item[arguments_key]) if arguments_key in item else ABSENT,
+    )
+
+
+def _answer(item: dict[str, Json], key: str, id_key: str) -> ResponsePart:
+    status = item.get("status")
+    failed = item.get("is_error", item.get("isError"))
+    return ResponsePart(
+        call_id=_optional(item, id_key),
+        name=_optional(item, "name"),
+        response=unblocked(_opened(item[key])) if key in item else ABSENT,
+        is_error=failed if isinstance(failed, bool) else True if status == "error" else None,
     )
 
 
@@ -58,65 +91,133 @@ def _part(item: Json) -> Part:
     if not isinstance(item, dict):
         return Text(content=item) if isinstance(item, str) else OtherPart(type=UNREAD, content=item)
     match item.get("type"):
-        case "text" | "input_text" | "output_text":
+        case "text" | "input_text" | "output_text" | "refusal":
             return Text(content=_said(item))
         case "tool_call":
-            return _call(item, "arguments")
+            return _call(item, "args" if "args" in item and "arguments" not in item else "arguments")
         case "tool_use":
             return _call(item, "input")
         case "function":
             function = item.get("function")
             inner = function if isinstance(function, dict) else item
             return _call(inner | {"id": item.get("id")}, "arguments")
+        case "function_call":
+            return _call(item, "arguments", "call_id" if item.get("call_id") else "id")
         case "tool_call_response":
             # `response` is the name of the schema; `result` stood there in its first versions
-            key = "response" if "response" in item else "result"
-            return ResponsePart(
-                call_id=_optional(item, "id"),
-                response=unblocked(_opened(item[key])) if key in item else ABSENT,
-            )
+            return _answer(item, "response" if "response" in item else "result", "id")
         case "tool_result":
-            failed = item.get("is_error")
-            return ResponsePart(
-                call_id=_optional(item, "tool_use_id"),
-                response=unblocked(_opened(item["content"])) if "content" in item else ABSENT,
-                is_error=failed if isinstance(failed, bool) else None,
-            )
+            return _answer(item, "content", "tool_use_id")
+        case "function_call_output":
+            return _answer(item, "output", "call_id")
+        case "server_tool_call" | "server_tool_use" | "mcp_tool_use":
+            return _call(item, "input") if "input" in item else _server_call(item, item.get("server_tool_call"))
+        case "server_tool_call_response":
+            return _answer(item, "server_tool_call_response", "id")
+        case "web_search_tool_result" | "code_execution_tool_result" | "mcp_tool_result":
+            return _answer(item, "content", "tool_use_id")
         case None:
-            return Text(content=_said(item)) if _said(item) else OtherPart(type=UNREAD)
+            return _untyped(item)
         case kind:
             return OtherPart(type=str(kind), content=item.get("content"))
 
 
+def _server_call(item: dict[str, Json], inner: Json) -> CallPart:
+    arguments = inner if isinstance(inner, dict) else {}
+    return CallPart(
+        name=_optional(item, "name") or _optional(arguments, "type") or "",
+        call_id=_optional(item, "id"),
+        arguments={key: value for key, value in arguments.items() if key != "type"},
+    )
+
+
+def _untyped(item: dict[str, Json]) -> Part:
+    """Read a part that is told by its only key: Bedrock's and Gemini's."""
+    match item:
+        case {"toolUse": dict() as asked}:
+            return _call(asked, "input", "toolUseId")
+        case {"toolResult": dict() as answered}:
+            return _answer(answered, "content", "toolUseId")
+        case {"functionCall": dict() as asked} | {"function_call": dict() as asked}:
+            return _call(asked, "args")
+        case {"functionResponse": dict() as answered} | {"function_response": dict() as answered}:
+            return _answer(answered, "response", "id")
+        case {"reasoningContent": content}:
+            return OtherPart(type="reasoning", content=content)
+        case _:
+            return Text(content=_said(item)) if _said(item) else OtherPart(type=UNREAD)
+
+
+def _unwrapped(item: dict[str, Json]) -> dict[str, Json]:
+    """Take a message out of what LangChain and chat completions put around it; its kind becomes its role."""
+    match item:
+        case {"lc": _, "id": list() as path, "kwargs": dict() as inner} if path:
+            return {**inner, "role": path[-1], "type": None}
+        case {"type": str() as kind, "data": dict() as inner}:
+            return {**inner, "role": kind, "type": None}
+        case {"message": dict() as inner}:
+            return {**inner, "finish_reason": item.get("finish_reason", inner.get("finish_reason"))}
+        case {"type": str() as kind} if "role" not in item and kind in _ROLES:
+            return {**item, "role": kind, "type": None}
+        case _:
+            return item
+
+
+_ITEMS: Final[Mapping[str, Role]] = {
+    "function_call": "assistant",
+    "mcp_call": "assistant",
+    "reasoning": "assistant",
+    "function_call_output": "tool",
+}
+"""Items of the Responses API that stand among messages, and whose they are."""
+
+
 def _message(item: Json) -> tuple[Message, ...]:
-    if isinstance(item, str) and item.lstrip()[:1] == "{":
+    if isinstance(item, str):
+        if item.lstrip()[:1] != "{":
+            return (Message(role="other", parts=(OtherPart(type=UNREAD),)),)
         try:
             item = decode(item)
         except BrokenError:
             return (Message(role="other", parts=(OtherPart(type=UNREAD),)),)
     if not isinstance(item, dict):
         return (Message(role="other", parts=(OtherPart(type=UNREAD),)),)
+    kind = item.get("type")
+    if isinstance(kind, str) and kind in _ITEMS and "role" not in item:
+        return (Message(role=_ITEMS[kind], parts=(_part(item),)),)
+    item = _unwrapped(item) if "parts" not in item else item
     said = role(item.get("role"))
     parts, content, calls = item.get("parts"), item.get("content"), item.get("tool_calls")
     read: list[Part] = []
-    if said == "tool" and not isinstance(parts, list) and "content" in item:
-        read.append(ResponsePart(call_id=_optional(item, "tool_call_id"), response=unblocked(_opened(content))))
+    if said == "tool" and not isinstance(parts, list) and "content" in item and not _blocks_of_results(content):
+        read.append(_answer(item, "content", "tool_call_id" if item.get("tool_call_id") else "id"))
     elif isinstance(parts, list):
         read += map(_part, parts)
     elif isinstance(content, list):
         read += map(_part, content)
-    elif isinstance(content, str):
+    elif isinstance(content, str) and (content or not calls):
         read.append(Text(content=content))
     if isinstance(calls, list):
-        read += [
-            _part({"type": "function", **call}) if isinstance(call, dict) else OtherPart(type=UNREAD) for call in calls
-        ]
+        read += [part for call in calls if (part := _asked(call)) not in read]
+    function = item.get("function_call")
+    if isinstance(function, dict) and not calls:
+        read.append(_call(function, "arguments"))
     if not read and any(item.get(key) for key in item if key not in _ABOUT):
         read.append(OtherPart(type=UNREAD))
     return (Message(role=said, parts=tuple(read), finish_reason=_optional(item, "finish_reason")),)
 
 
-_ABOUT = frozenset({"role", "name", "finish_reason", "id", "index", "type"})
+def _blocks_of_results(content: Json) -> bool:
+    return isinstance(content, list) and any(isinstance(part, dict) and "toolResult" in part for part in content)
+
+
+def _asked(call: Json) -> Part:
+    if not isinstance(call, dict):
+        return OtherPart(type=UNREAD)
+    return _part(call if call.get("type") == "tool_call" else {**call, "type": "function"})
+
+
+_ABOUT: Final = frozenset({"role", "name", "finish_reason", "id", "index", "type"})
 
 
 def unread(read: tuple[Message, ...]) -> int:
@@ -131,7 +232,12 @@ def messages(value: Value) -> tuple[Message, ...]:
         BrokenError: a JSON string that was cut.
     """
     items = structure(value)
-    return tuple(message for item in (items if isinstance(items, list) else [items]) for message in _message(item))
+    return messages_of(items if isinstance(items, list) else [items])
+
+
+def messages_of(items: Sequence[Json]) -> tuple[Message, ...]:
+    """Return the messages in a list, each in whatever shape; what is none of them is marked unread."""
+    return tuple(message for item in items for message in _message(item))
 
 
 def definitions(value: Value) -> tuple[ToolDefinition, ...]:
@@ -141,12 +247,14 @@ def definitions(value: Value) -> tuple[ToolDefinition, ...]:
         BrokenError: a JSON string that was cut.
     """
     items = structure(value)
+    return definitions_of(items if isinstance(items, list) else [])
+
+
+def definitions_of(items: Sequence[Json]) -> tuple[ToolDefinition, ...]:
+    """Return the tools in a list."""
     found = []
-    for item in items if isinstance(items, list) else []:
-        if not isinstance(item, dict):
-            continue
-        inner = item.get("function")
-        name = _optional(item, "name") or (_optional(inner, "name") if isinstance(inner, dict) else None)
+    for item in (tool for each in items for tool in _declared(each)):
+        name = _optional(item, "name")
         if not name:
             continue
         annotations = item.get("annotations")
@@ -160,3 +268,17 @@ def definitions(value: Value) -> tuple[ToolDefinition, ...]:
             )
         )
     return tuple(found)
+
+
+def _declared(item: Json) -> list[dict[str, Json]]:
+    """Return the tools in an item: itself, or what OpenAI, Bedrock and Gemini put them into."""
+    match item:
+        case {"functionDeclarations": list() as inside} | {"function_declarations": list() as inside}:
+            return [each for each in inside if isinstance(each, dict)]
+        case {"name": str()}:
+            pass
+        case {"function": dict() as inner} | {"toolSpec": dict() as inner}:
+            return [inner]
+        case _:
+            return []
+    return [item] if isinstance(item, dict) else []

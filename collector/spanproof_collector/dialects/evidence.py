@@ -4,10 +4,10 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Final, TypeAlias, get_args
+from decimal import Decimal
+from typing import TypeAlias, get_args
 
-from spanproof_collector.dialects._json import count, loose, text
+from spanproof_collector.dialects._json import amount, count, loose, text
 from spanproof_collector.model.spans import Span, SpanEvent
 from spanproof_collector.model.trials import (
     ClaimState,
@@ -22,9 +22,6 @@ from spanproof_collector.model.trials import (
 )
 from spanproof_collector.model.values import Attributes
 from spanproof_instrumentation import semconv
-
-_DIGITS: Final = 15
-"""Amounts past 10^15 or below 10^-15 dollars are no amounts."""
 
 _CLASSES = frozenset(get_args(EffectClass)) - {"unclassified"}
 _CLAIMS = frozenset(get_args(ClaimState)) - {"unavailable"}
@@ -84,15 +81,7 @@ def effect(attributes: Attributes) -> DeclaredEffect:
 
 def cost(attributes: Attributes) -> Decimal | None:
     """Return the billed cost of a span in USD; ``None`` where none was recorded or it is no amount."""
-    value = attributes.get(semconv.COST_USD)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    known = amount.is_finite() and amount >= 0 and (amount == 0 or abs(amount.adjusted()) <= _DIGITS)
-    return amount if known else None
+    return amount(attributes.get(semconv.COST_USD))
 
 
 def _of_event(event: SpanEvent, span_id: str) -> Evidence | None:

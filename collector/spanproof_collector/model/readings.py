@@ -139,6 +139,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     call_id: str | None = None
     arguments: Recorded = ABSENT
+    bare_argument: str | None = None
+    """The value of the only argument, where its name was left out and ``arguments`` are not recorded."""
+
     result: Recorded = ABSENT
     mcp_side: Literal["client", "server"] | None = None
     """Set where this is a protocol span beneath the agent's own tool span."""

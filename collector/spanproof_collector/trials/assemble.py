@@ -12,6 +12,7 @@ from spanproof_collector.model.readings import (
     Message,
     ModelCall,
     Recorded,
+    ResponsePart,
     Retrieval,
     Text,
     ToolDefinition,
@@ -52,8 +53,15 @@ def _json(value: Recorded) -> Json:
 
 
 def _answer_of(messages: Sequence[Message] | None) -> str | None:
-    """The words of an output that asks for no tool."""
-    if not messages or any(isinstance(part, CallPart) for message in messages for part in message.parts):
+    """The words of an output that asks for no tool, but for those that ran at the provider."""
+    if not messages:
+        return None
+    answered = {part.call_id for message in messages for part in message.parts if isinstance(part, ResponsePart)}
+    if any(
+        isinstance(part, CallPart) and (part.call_id is None or part.call_id not in answered)
+        for message in messages
+        for part in message.parts
+    ):
         return None
     words = [part.content for message in messages for part in message.parts if isinstance(part, Text) and part.content]
     return "\n".join(words) or None
@@ -112,6 +120,9 @@ def _status(
     waits = [item for item in trial.evidence if isinstance(item, Wait)]
     if waits and not _resumed(trial, waits[-1]):
         return "waiting", waits[-1].decision, waits[-1].span_id
+    paused = next((call for call in reversed(calls) if _awaits_leave(call)), None)
+    if paused is not None:
+        return "waiting", "approval", paused.runs[-1][0].span.span_id
     if failing is not None:
         kind = failing.span.attributes.get(semconv.ERROR_TYPE)
         return "error", kind if isinstance(kind, str) else failing.span.status_message or None, failing.span.span_id
@@ -136,6 +147,12 @@ def _status(
     if models and any(reason in _CUT for reason in models[-1][1].finish_reasons):
         return "incomplete", "length", models[-1][0].span.span_id
     return "complete", None, None
+
+
+def _awaits_leave(call: JoinedCall) -> bool:
+    """True where a call was put off until somebody decides, and nothing tells that anybody did."""
+    deferred = bool(call.runs) and call.runs[-1][1].stopped == "deferred"
+    return deferred and isinstance(call.response, Absent) and not call.decisions
 
 
 def _last_said(trial: ReadTrial, key: str) -> str | None:

@@ -139,6 +139,8 @@ def _verb(word: str) -> EffectClass | None:
 
 
 def _class_of(call: JoinedCall, tools: Mapping[str, ToolDefinition]) -> tuple[EffectClass, ClassSource | None]:
+    if any(run.handoff_to is not None for _, run in call.runs):
+        return "handoff", "declared"
     for item, _ in reversed(call.runs):
         declared = evidence.effect(item.span.attributes).effect_class
         if declared is not None:
@@ -152,7 +154,6 @@ def _class_of(call: JoinedCall, tools: Mapping[str, ToolDefinition]) -> tuple[Ef
     return inferred, None if inferred == "unclassified" else "inferred"
 
 
-_FAILURE_STAGE: Final = "pydantic_ai.tool.failure_stage"
 _FAILED_WORDS: Final = _words("error failed failure timeout timed_out exception")
 _CANCELLED: Final = _words("cancelled canceled")
 _ABOUT_A_CALL: Final = _words("status message error detail reason code result data id ok success")
@@ -217,7 +218,7 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         error_type = item.span.attributes.get(semconv.ERROR_TYPE)
         kind = error_type if isinstance(error_type, str) else ""
         said = item.error or kind or "error"
-        if item.span.attributes.get(_FAILURE_STAGE) == "validation" or _NEVER_BEGAN.search(f"{kind} {said}"):
+        if _NEVER_BEGAN.search(f"{kind} {said}"):
             return "no", "validation", said
         return "unknown", "error", said
     if any(run.done and not item.failed for item, run in call.runs) and call.response_is_error is not True:

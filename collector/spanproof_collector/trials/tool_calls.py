@@ -4,9 +4,11 @@ Three things tell of a call. A model's output asks for it; later inputs repeat i
 shows it being run. They are joined by call id; where a span carries none, by name and equal arguments, in order.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from spanproof_collector.dialects import canonical
 from spanproof_collector.model.readings import (
@@ -17,12 +19,16 @@ from spanproof_collector.model.readings import (
     Decision,
     DecisionPart,
     Message,
-    ModelCall,
     Recorded,
     ResponsePart,
     ToolRun,
 )
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial
+
+HANDOFF: Final = re.compile(
+    r"^(handoff|hand_off|handover)(_|$)|^(transfer|delegate|escalate|route|connect)_(back_)?to_"
+)
+"""Names of tools that hand over to another agent."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -59,13 +65,24 @@ def _signature(name: str, arguments: Recorded) -> str:
     return f"{name}\0{'' if isinstance(arguments, Absent) else canonical(arguments)}"
 
 
-def _fits(call: JoinedCall, name: str, arguments: Recorded) -> bool:
-    """True when name and arguments do not contradict: what was not recorded contradicts nothing."""
+def _fits(call: JoinedCall, name: str, arguments: Recorded, bare: str | None = None) -> bool:
+    """True when name and arguments do not contradict: what was not recorded contradicts nothing.
+
+    ``bare`` is the value of an only argument whose name was left out.
+    """
     if call.name and name and call.name != name:
         return False
-    if isinstance(arguments, Absent) or isinstance(call.arguments, Absent):
+    if isinstance(call.arguments, Absent):
         return True
-    return canonical(arguments) == canonical(call.arguments)
+    if bare is not None:
+        return _only_value(call.arguments) == bare
+    return isinstance(arguments, Absent) or canonical(arguments) == canonical(call.arguments)
+
+
+def _only_value(arguments: Recorded) -> str | None:
+    """The value of an only argument, as text."""
+    value = next(iter(arguments.values())) if isinstance(arguments, dict) and len(arguments) == 1 else arguments
+    return value if isinstance(value, str) else None if isinstance(value, Absent) else canonical(value)
 
 
 class _Calls:
@@ -83,12 +100,18 @@ class _Calls:
         self._by_name[call.name].append(call)
         return call
 
-    def candidates(self, name: str, call_id: str | None, arguments: Recorded) -> list[JoinedCall]:
+    def candidates(
+        self, name: str, call_id: str | None, arguments: Recorded, bare: str | None = None
+    ) -> list[JoinedCall]:
         """The calls that this may be: those with its id; without ids on one side, those with its name."""
         if call_id and call_id in self._by_id:
-            return [call for call in self._by_id[call_id] if _fits(call, name, arguments)]
+            return [call for call in self._by_id[call_id] if _fits(call, name, arguments, bare)]
         named = self._by_name.get(name, ())
-        return [call for call in named if (not call_id or not call.call_id) and _fits(call, name, arguments)]
+        return [call for call in named if (not call_id or not call.call_id) and _fits(call, name, arguments, bare)]
+
+    def known(self, call_id: str) -> bool:
+        """True where somebody asked under this id."""
+        return call_id in self._by_id
 
     def unanswered(self, call_id: str) -> JoinedCall | None:
         """The latest call with this id that has no result yet."""
@@ -103,9 +126,14 @@ def _parts(messages: Iterable[Message]) -> Iterator[CallPart | ResponsePart | De
 
 
 def _asks(calls: _Calls, item: ReadSpan, messages: Iterable[Message]) -> None:
+    asked: list[JoinedCall] = []
     for place, part in enumerate(_parts(messages)):
-        if isinstance(part, CallPart):
-            calls.add(
+        if isinstance(part, ResponsePart):  # a tool that runs at the provider answers in the same output
+            answered = _answered(calls, asked, part)
+            if answered is not None:
+                answered.response, answered.response_is_error = part.response, part.is_error
+        elif isinstance(part, CallPart):
+            call = calls.add(
                 JoinedCall(
                     name=part.name,
                     call_id=part.call_id,
@@ -114,22 +142,18 @@ def _asks(calls: _Calls, item: ReadSpan, messages: Iterable[Message]) -> None:
                     asked_at=(*item.order, place),
                 )
             )
+            asked.append(call)
 
 
-def _replay(calls: _Calls, item: ReadSpan, call: ModelCall) -> None:
+def _replay(calls: _Calls, item: ReadSpan, history: Iterable[Message]) -> None:
     """Walk one input: the n-th telling of a call is the n-th such call known; a result goes to a call before it."""
+    parts = list(_parts(history))
+    named_here = {part.call_id for part in parts if isinstance(part, CallPart) and part.call_id}
     told: set[int] = set()
     open_here: list[JoinedCall] = []
-    for place, part in enumerate(_parts(call.input or ())):
+    for place, part in enumerate(parts):
         if isinstance(part, CallPart):
-            known = next(
-                (
-                    candidate
-                    for candidate in calls.candidates(part.name, part.call_id, part.arguments)
-                    if id(candidate) not in told and candidate.asked_at[:3] <= item.order
-                ),
-                None,
-            )
+            known = next((c for c in _retold(calls, item, part, named_here) if id(c) not in told), None)
             if known is None:
                 # asked for in a call whose span is lost or was never written
                 start, depth, span_id = item.order
@@ -157,6 +181,20 @@ def _replay(calls: _Calls, item: ReadSpan, call: ModelCall) -> None:
                 answered.response_is_error = part.is_error
 
 
+def _retold(calls: _Calls, item: ReadSpan, part: CallPart, named_here: set[str]) -> Iterator[JoinedCall]:
+    """The calls asked for before an inference that a part of its input may repeat.
+
+    Some senders repeat a call under the id of another item of the provider's. An id that nobody asked under repeats an
+    equal call whose own id this input does not have.
+    """
+    earlier = calls.candidates(part.name, part.call_id, part.arguments)
+    yield from (call for call in earlier if call.asked_at[:3] <= item.order)
+    if part.call_id and not calls.known(part.call_id) and not isinstance(part.arguments, Absent):
+        for call in calls.candidates(part.name, None, part.arguments):
+            if call.call_id and call.call_id not in named_here and call.asked_at[:3] <= item.order:
+                yield call
+
+
 def _answered(calls: _Calls, open_here: list[JoinedCall], part: ResponsePart) -> JoinedCall | None:
     call_id = part.call_id
     for index in reversed(range(len(open_here))) if call_id else range(len(open_here)):
@@ -182,7 +220,10 @@ def _attach(
                     outer.arguments = run.arguments
                 outer.runs.append((item, run))
                 return
-    fitting = calls.candidates(run.name, run.call_id, run.arguments)
+    if run.handoff_to is not None:
+        fitting = _handoffs(trial, calls, item, run.handoff_to)
+    else:
+        fitting = calls.candidates(run.name, run.call_id, run.arguments, run.bare_argument)
     chosen = next((call for call in fitting if not call.runs), None)
     if chosen is None:
         # a run that paused for a decision shows the call again when it goes on
@@ -190,9 +231,34 @@ def _attach(
     if chosen is None:
         chosen = calls.add(JoinedCall(name=run.name, call_id=run.call_id, asked_at=(*item.order, 0)))
     if isinstance(chosen.arguments, Absent):
-        chosen.arguments = run.arguments
+        bare = run.bare_argument
+        chosen.arguments = run.arguments if bare is None else bare
     owners[key] = chosen
     chosen.runs.append((item, run))
+
+
+def _handoffs(trial: ReadTrial, calls: _Calls, item: ReadSpan, target: str) -> list[JoinedCall]:
+    """The calls that may have asked for a handoff: a handoff's span tells the agents and never the tool.
+
+    Those that name the agent; else those whose name is a handoff's, else those asked for beside it, latest first.
+    """
+    words = re.sub(r"\W+", "_", target.lower()).strip("_")
+    asked = [
+        call
+        for call in calls.all
+        if not call.runs
+        and call.asked_by is not None
+        and call.asked_at[0] <= item.span.start
+        and call.asked_by.span.trace_id == item.span.trace_id
+    ]
+    named = [call for call in asked if words and words in re.sub(r"\W+", "_", call.name.lower())]
+    of_class = [call for call in asked if HANDOFF.search(call.name.lower())]
+    beside = [
+        call
+        for call in asked
+        if call.asked_by is not None and call.asked_by.span.parent_span_id == item.span.parent_span_id
+    ]
+    return named or of_class[::-1] or beside[::-1]
 
 
 def _decided(
@@ -234,9 +300,10 @@ def join(trial: ReadTrial) -> list[JoinedCall]:
     if not models:
         for item, agent in trial.agents():
             if not any(isinstance(outer.reading, AgentRun) for outer in trial.ancestors(item)):
+                _replay(calls, item, agent.input or ())
                 _asks(calls, item, agent.output or ())
     for item, call in models:
-        _replay(calls, item, call)
+        _replay(calls, item, call.input or ())
     owners: dict[tuple[str, str], JoinedCall] = {}
     for item, run in sorted(trial.tools(), key=lambda pair: (pair[1].mcp_side is not None, pair[0].order)):
         _attach(trial, calls, owners, item, run)

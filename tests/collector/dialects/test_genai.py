@@ -96,7 +96,7 @@ def test_a_part_of_an_unknown_type_is_kept() -> None:
 
 
 def test_an_unknown_role_is_other() -> None:
-    call = _call({"gen_ai.input.messages": [{"role": "model", "parts": []}]})
+    call = _call({"gen_ai.input.messages": [{"role": "narrator", "parts": []}]})
     assert call.input == (Message(role="other"),)
 
 
@@ -189,7 +189,7 @@ def test_a_protocol_span_is_read_as_one_side_of_a_call() -> None:
     reading = _read(
         {"mcp.method.name": "tools/call", "gen_ai.tool.name": "pay", "gen_ai.operation.name": "execute_tool"}
     )
-    assert reading == ToolRun(name="pay", mcp_side="server")
+    assert reading == ToolRun(name="pay", mcp_side="server", done=True)
     assert _read({"mcp.method.name": "tools/list"}) == Other(operation="tools/list")
 
 
