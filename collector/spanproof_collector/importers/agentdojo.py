@@ -165,7 +165,7 @@ def _spoken(message: Message) -> Inference:
         return plain
     rest = final[1] if final else _ASKED.sub("", _THOUGHT.sub("", words)).strip()
     # what is asked for in words is no answer; as calls it stands where the run took it for such
-    kept: tuple[dict[str, Json], ...] = ({"type": "function_call", "content": asked[1]},) if asked else ()
+    kept: tuple[dict[str, Json], ...] = ({"type": "asked_in_words", "content": asked[1]},) if asked else ()
     return replace(
         plain,
         text=rest or None,

@@ -24,6 +24,7 @@ from spanproof_collector.model.readings import (
     ToolRun,
 )
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial
+from spanproof_instrumentation import semconv
 
 HANDOFF: Final = re.compile(
     r"^(handoff|hand_off|handover)(_|$)|^(transfer|delegate|escalate|route|connect)_(back_)?to_"
@@ -55,10 +56,15 @@ class JoinedCall:
 
     @property
     def settled(self) -> bool:
-        """True when one of its spans ended with a result or an error."""
+        """True when one of its spans ended with a result, an error or a refusal."""
         return any(
-            run.stopped is None and (item.failed or not isinstance(run.result, Absent)) for item, run in self.runs
+            run.stopped is None and (item.failed or not isinstance(run.result, Absent) or _refused(item))
+            for item, run in self.runs
         )
+
+
+def _refused(item: ReadSpan) -> bool:
+    return any(event.name == semconv.EVENT_REFUSAL for event in item.span.events)
 
 
 def _signature(name: str, arguments: Recorded) -> str:
