@@ -20,6 +20,7 @@ from spanproof_collector.dialects.codex import Codex
 from spanproof_collector.dialects.gemini_cli import GeminiCli
 from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
+from spanproof_collector.dialects.google_adk import GoogleADK
 from spanproof_collector.dialects.langfuse import Langfuse
 from spanproof_collector.dialects.mcp import Mcp
 from spanproof_collector.dialects.mlflow import MLflow
@@ -78,6 +79,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ClaudeCode(),
     Codex(),
     GeminiCli(),
+    GoogleADK(),
     AnyAgent(),
     AnthropicSdk(),
     PydanticAI(),

@@ -4,6 +4,7 @@ import re
 from typing import ClassVar, Final
 
 from spanproof_collector.dialects._dialect import Dialect, LogPart, LogReading, LogStep, LogView, SpanView
+from spanproof_collector.dialects._gemini import Contents, members, string
 from spanproof_collector.dialects._json import (
     BrokenError,
     broken,
@@ -20,16 +21,12 @@ from spanproof_collector.model.readings import (
     ABSENT,
     Absent,
     AgentRun,
-    CallPart,
     Message,
     ModelCall,
     Other,
-    OtherPart,
     Part,
     Reading,
     Recorded,
-    ResponsePart,
-    Role,
     Text,
     ToolDefinition,
     ToolRun,
@@ -55,10 +52,6 @@ _FAILED: Final = re.compile(r"^Exit Code: (?!0$)|^Signal: (?!\(none\)$)|^Error: 
 _NOT_ALLOWED: Final = re.compile(r"did not allow|denied|rejected|not approved|user declined", re.IGNORECASE)
 
 
-def _string(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def _answer_of(response: Json) -> Json:
     """A tool's answer out of its only member ``output``, and out of what its shell puts around one."""
     if not isinstance(response, dict) or response.keys() != {"output"}:
@@ -69,51 +62,21 @@ def _answer_of(response: Json) -> Json:
 
 
 def _failed_command(response: Json) -> bool:
-    output = _object(response).get("output")
+    output = members(response).get("output")
     return isinstance(output, str) and _SHELL.fullmatch(output) is not None and _FAILED.search(output) is not None
 
 
 def _call_id(value: Json, name: Json) -> str | None:
     """The id of a call: spans and answers write the tool's name before it, the history that is sent does not."""
-    known = _string(value)
+    known = string(value)
     return known.removeprefix(f"{name}__") if known else None
 
 
-def _part(item: Json) -> Part:
-    match item:
-        case {"functionCall": dict() as asked}:
-            return CallPart(
-                name=_string(asked.get("name")) or "",
-                call_id=_call_id(asked.get("id"), asked.get("name")),
-                arguments=asked.get("args", {}),
-            )
-        case {"functionResponse": dict() as answered}:
-            response = answered.get("response")
-            return ResponsePart(
-                call_id=_call_id(answered.get("id"), answered.get("name")),
-                response=_answer_of(response) if "response" in answered else ABSENT,
-                is_error=True if "error" in _object(response) or _failed_command(response) else None,
-            )
-        case {"thought": True, "text": str() as thought}:
-            return OtherPart(type="reasoning", content=thought)
-        case {"text": str() as said}:
-            return Text(content=said)
-        case str() as said:
-            return Text(content=said)
-        case dict():
-            return OtherPart(type=next(iter(item), "unread"))
-        case _:
-            return OtherPart(type="unread")
+def _answer_to_the_model(response: Json) -> tuple[Json, bool | None]:
+    return _answer_of(response), True if "error" in members(response) or _failed_command(response) else None
 
 
-def _message(item: Json, reason: str | None = None) -> Message:
-    content = item if isinstance(item, dict) else {"parts": [item]}
-    held = content.get("parts")
-    parts = tuple(map(_part, held if isinstance(held, list) else [held] if held is not None else []))
-    said: Role = "assistant" if content.get("role") == "model" else "user"
-    if parts and all(isinstance(part, ResponsePart) for part in parts):
-        said = "tool"
-    return Message(role=said, parts=parts, finish_reason=reason)
+_contents_reader: Final = Contents(call_id=_call_id, answer=_answer_to_the_model)
 
 
 def _contents(value: Value) -> tuple[tuple[Message, ...] | None, int]:
@@ -124,7 +87,7 @@ def _contents(value: Value) -> tuple[tuple[Message, ...] | None, int]:
         opened = structure(value)
     except BrokenError:
         return None, 1
-    return tuple(_message(item) for item in (opened if isinstance(opened, list) else [opened])), 0
+    return _contents_reader.messages(opened), 0
 
 
 def _joined(messages: list[Message]) -> tuple[Message, ...]:
@@ -153,16 +116,12 @@ def _responses(value: Value) -> tuple[tuple[Message, ...] | None, int, Json]:
         last = piece if isinstance(piece, dict) else last
         if isinstance(candidates, list) and candidates and isinstance(candidates[0], dict):
             found.append(
-                _message(
-                    {**_object(candidates[0].get("content")), "role": "model"},
-                    _string(candidates[0].get("finishReason")),
+                _contents_reader.message(
+                    {**members(candidates[0].get("content")), "role": "model"},
+                    string(candidates[0].get("finishReason")),
                 )
             )
     return (_joined(found) if found else None), 0, last
-
-
-def _object(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 def _tools(value: Value) -> tuple[ToolDefinition, ...]:
@@ -172,9 +131,9 @@ def _tools(value: Value) -> tuple[ToolDefinition, ...]:
         return ()
     found = []
     for group in opened if isinstance(opened, list) else []:
-        declared = _object(group).get("functionDeclarations")
+        declared = members(group).get("functionDeclarations")
         for item in declared if isinstance(declared, list) else [group]:
-            name = _string(_object(item).get("name"))
+            name = string(members(item).get("name"))
             if name:
                 found.append(ToolDefinition(name=name))
     return tuple(found)
@@ -186,14 +145,14 @@ def _tool_run(attributes: Attributes) -> ToolRun:
     request = asked if isinstance(asked, dict) else {}
     outcome = told if isinstance(told, dict) else {}
     begun = _STATUS.match(told) if isinstance(told, str) else None
-    status = begun.group(1) if begun else _string(outcome.get("status"))
+    status = begun.group(1) if begun else string(outcome.get("status"))
     answered = _response_of(outcome)
     error = _failure(status, answered)
     denied = status in ("cancelled", "error") and (
         outcome.get("outcome") == "cancel" or (error is not None and bool(_NOT_ALLOWED.search(error)))
     )
-    invalid = _object(outcome.get("response")).get("errorType") == "invalid_tool_params"
-    name = text(attributes, semconv.TOOL_NAME) or _string(request.get("name")) or ""
+    invalid = members(outcome.get("response")).get("errorType") == "invalid_tool_params"
+    name = text(attributes, semconv.TOOL_NAME) or string(request.get("name")) or ""
     return ToolRun(
         name=name,
         call_id=_call_id(text(attributes, _CALL_ID, semconv.TOOL_CALL_ID), name),
@@ -214,13 +173,13 @@ def _failure(status: str | None, answered: Recorded) -> str | None:
     if status not in ("error", "cancelled"):
         return None
     said = response.get("error")
-    return _string(said) or _string(_object(said).get("message")) or status
+    return string(said) or string(members(said).get("message")) or status
 
 
 def _response_of(outcome: dict[str, Json]) -> Recorded:
-    parts = _object(outcome.get("response")).get("responseParts")
+    parts = members(outcome.get("response")).get("responseParts")
     for part in parts if isinstance(parts, list) else [parts]:
-        answered = _object(_object(part).get("functionResponse"))
+        answered = members(members(part).get("functionResponse"))
         if "response" in answered:
             return answered["response"]
     return ABSENT
@@ -319,8 +278,8 @@ def _answer(attributes: Attributes) -> ModelCall:
         operation="chat",
         provider="gcp.gemini",
         request_model=text(attributes, "model"),
-        response_model=_string(_object(last).get("modelVersion")),
-        response_id=_string(_object(last).get("responseId")),
+        response_model=string(members(last).get("modelVersion")),
+        response_id=string(members(last).get("responseId")),
         output=None if aside else answered,
         finish_reasons=strings(attributes, "finish_reasons"),
         usage=Usage(
