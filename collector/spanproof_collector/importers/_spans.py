@@ -290,6 +290,8 @@ class _Writer:
         for number, run in enumerate(call.runs):
             end = max(end, self._run(run, place, span_id, f"{key}/run:{run.key or number}", within=start))
         span.end_time_unix_nano = end
+        if call.runs and not recorded:
+            place.clock.last = max(place.clock.last, end)
         # calls of one inference may have run at once: the next begins after this one began
         place.end = max(place.end, end)
         self._note(place, span)

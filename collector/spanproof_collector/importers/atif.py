@@ -61,8 +61,11 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
     for trajectory in told:
         by_id |= {key: child for child in objects(trajectory.get("subagent_trajectories")) for key in _keys(child)}
     children = {name for trajectory in by_id.values() for name in _referenced(trajectory) if name in by_id}
-    for trajectory in told:
-        if not children.intersection(_keys(trajectory)):
+    reached: set[str] = set()
+    # those that nobody refers to, then what they do not lead to: trajectories that refer to each other in a circle
+    for trajectory in sorted(told, key=lambda each: not children.isdisjoint(_keys(each))):
+        if reached.isdisjoint(_keys(trajectory)):
+            reached |= _reachable(trajectory, by_id)
             yield _session(trajectory, by_id)
 
 
@@ -78,11 +81,24 @@ def _referenced(trajectory: Trajectory) -> Iterator[str]:
                 yield from _keys(reference)
 
 
+def _reachable(trajectory: Trajectory, by_id: Children) -> set[str]:
+    found: set[str] = set()
+    waiting = [trajectory]
+    while waiting:
+        at = waiting.pop()
+        if not found.issuperset(_keys(at)):
+            found.update(_keys(at))
+            waiting += [by_id[name] for name in _referenced(at) if name in by_id]
+            waiting += objects(at.get("subagent_trajectories"))
+    return found
+
+
 def _session(trajectory: Trajectory, by_id: Children) -> Session:
     agent, totals = obj(trajectory.get("agent")), obj(trajectory.get("final_metrics"))
     session_id = text(trajectory.get("session_id"))
     root, number = _part(trajectory, session_id)
-    turns = tuple(_turns(trajectory, by_id, frozenset(_keys(trajectory)), number))
+    above = frozenset(_keys(trajectory))
+    turns = (*_turns(trajectory, by_id, above, number), *_unreferenced(trajectory, by_id, above))
     metered = any(isinstance(turn, Inference) and turn.usage != Usage() for turn in turns)
     billed = any(isinstance(turn, Inference) and turn.cost is not None for turn in turns)
     return Session(
@@ -211,10 +227,22 @@ def _runs(result: Trajectory, by_id: Children, above: frozenset[str]) -> Iterato
         key = next((key for key in _keys(reference) if key in by_id and key not in above), None)
         if key is None:
             continue
-        child = by_id[key]
-        agent = text(obj(child.get("agent")).get("name"))
-        turns = tuple(_with_model(_turns(child, by_id, above | {key}), text(obj(child.get("agent")).get("model_name"))))
-        yield Run(agent=agent, turns=turns, key=key)
+        yield _run(by_id[key], key, by_id, above | {key})
+
+
+def _unreferenced(trajectory: Trajectory, by_id: Children, above: frozenset[str]) -> Iterator[Run]:
+    """Yield the runs that a trajectory holds and that no result of it, or of another, refers to."""
+    referenced = {name for each in (trajectory, *by_id.values()) for name in _referenced(each)}
+    for child in objects(trajectory.get("subagent_trajectories")):
+        keys = _keys(child)
+        if referenced.isdisjoint(keys):
+            yield _run(child, keys[0] if keys else None, by_id, above | frozenset(keys))
+
+
+def _run(child: Trajectory, key: str | None, by_id: Children, above: frozenset[str]) -> Run:
+    agent = obj(child.get("agent"))
+    turns = _with_model(_turns(child, by_id, above), text(agent.get("model_name")))
+    return Run(agent=text(agent.get("name")), turns=tuple(turns), key=key)
 
 
 def _with_model(turns: Iterator[Turn], model: str | None) -> Iterator[Turn]:
