@@ -141,6 +141,7 @@ UNFINISHED_RECORDING: Final = "recording"  # a recorded session breaks off after
 TIME_SYNTHETIC: Final = "spanproof.time.synthetic"  # bool: the recording has no time here; only the order is its own
 TOOL_REQUESTOR: Final = "spanproof.tool.requestor"  # agent | user: who called; agent where it is absent
 SUBAGENT: Final = "spanproof.subagent"  # bool: this run works for another one, and its words are no answer of the trial
+TASK_DEFINITION: Final = "spanproof.task.definition"  # JSON: the task as its suite defines it, gold actions included
 RECORDED_TURNS: Final = "spanproof.recorded.turns"  # one letter a turn of the recording, in order
 EVENT_RECORDING_DAMAGED: Final = "spanproof.recording_damaged"  # log record: spans of its trace could not be read
 EVENT_RECORDED_CHANGES: Final = "spanproof.recorded_changes"

@@ -20,7 +20,7 @@ from spanproof_collector.model.trials import (
     Refusal,
     Wait,
 )
-from spanproof_collector.model.values import Attributes
+from spanproof_collector.model.values import Attributes, Json
 from spanproof_instrumentation import semconv
 
 _CLASSES = frozenset(get_args(EffectClass)) - {"unclassified"}
@@ -77,6 +77,11 @@ def effect(attributes: Attributes) -> DeclaredEffect:
         operation=text(attributes, semconv.EFFECT_OPERATION),
         idempotency_key=text(attributes, semconv.EFFECT_IDEMPOTENCY_KEY),
     )
+
+
+def task(attributes: Attributes) -> Json:
+    """Return the definition of a trial's task, as an importer found it; ``None`` where it found none."""
+    return loose(attributes.get(semconv.TASK_DEFINITION))
 
 
 def cost(attributes: Attributes) -> Decimal | None:
@@ -197,6 +202,7 @@ _LABELS = (
     semconv.TOOL_REQUESTOR,
     semconv.SUBAGENT,
     semconv.RECORDED_TURNS,
+    semconv.TASK_DEFINITION,
 )
 
 

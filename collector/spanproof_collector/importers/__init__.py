@@ -13,6 +13,7 @@ from spanproof_collector.importers.gemini_cli import GeminiCli
 from spanproof_collector.importers.importing import (
     Imported,
     NoSuchFileError,
+    Progress,
     Rejection,
     UnknownFormatError,
     import_with,
@@ -43,6 +44,7 @@ __all__ = [
     "NoSuchFileError",
     "Otlp",
     "Parquet",
+    "Progress",
     "Recorded",
     "Rejection",
     "Skipped",
@@ -75,7 +77,9 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 
 
-def import_paths(store: Store, paths: Sequence[Path], format_name: str | None = None) -> Imported:
+def import_paths(
+    store: Store, paths: Sequence[Path], format_name: str | None = None, progress: Progress | None = None
+) -> Imported:
     """Store what the files and folders hold, of any known format or of the one that is named; durable on return.
 
     Raises:
@@ -83,4 +87,4 @@ def import_paths(store: Store, paths: Sequence[Path], format_name: str | None = 
         UnknownFormatError: ``format_name`` is no format's name.
         StoreError: the store failed; what was stored before stays, and importing again stores nothing twice.
     """
-    return import_with(store, paths, IMPORTERS, format_name)
+    return import_with(store, paths, IMPORTERS, format_name, progress)

@@ -227,6 +227,9 @@ class Session:
     cut: bool = False
     """The recording breaks off: what came last is not known."""
 
+    task: Json = None
+    """The definition of its task as its suite keeps it; ``None`` where nobody has it."""
+
     tools: Json = None
     """The tools that the model was offered, as OpenAI or MCP define them; ``None`` where nobody says."""
 

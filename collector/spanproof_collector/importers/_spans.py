@@ -182,6 +182,7 @@ class _Writer:
             semconv.VARIANT: labels.variant,
             semconv.SUITE: labels.suite,
             semconv.COST_USD: None if session.cost is None else format(session.cost, "f"),
+            semconv.TASK_DEFINITION: None if session.task is None else _json(session.task),
             semconv.TOOL_DEFINITIONS: None if session.tools is None else _json(session.tools),
             **_usage(session.usage or Usage()),
             semconv.OUTPUT_MESSAGES: None

@@ -270,6 +270,9 @@ class Trial:
     """Calls that the user made, not the agent."""
 
     recorded_changes: tuple[RecordedChanges, ...] = ()
+    task_definition: Json = None
+    """The task as its suite defines it, where an importer found that; ``None`` elsewhere."""
+
     timed: bool = True
     """False where the recording has no times: ``started_at`` and ``ended_at`` tell nothing then."""
 

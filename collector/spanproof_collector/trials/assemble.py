@@ -429,5 +429,6 @@ def assemble(
         foreign_results=trial.foreign,
         user_calls=tuple(_tool_call(call, (), refusals, tools) for call in of_user(trial)),
         recorded_changes=tuple(item for item in trial.evidence if isinstance(item, RecordedChanges)),
+        task_definition=next((told for s in spans if (told := evidence.task(s.attributes)) is not None), None),
         timed=bool(timed) or not spans,
     )

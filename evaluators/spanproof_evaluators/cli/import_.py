@@ -1,11 +1,18 @@
 """spanproof import: recorded sessions into the store."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from spanproof_evaluators.cli.options import json_option, store_option
 from spanproof_evaluators.cli.output import tell
+
+if TYPE_CHECKING:
+    from spanproof_collector.importers import Progress
 
 SHOWN = 20
 """How many rejections a person is shown."""
@@ -25,15 +32,16 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
     """
     from spanproof_collector.importers import import_paths
     from spanproof_collector.store import open_store
-    from spanproof_collector.trials import read_trials
+    from spanproof_collector.trials import read_members
     from spanproof_evaluators.reports.wording import one_line, plural
 
     with open_store(address) as store:
-        found = import_paths(store, paths, format_name)
+        with _bar() as progress:
+            found = import_paths(store, paths, format_name, progress)
         trials = sum(
-            1
-            for trial in read_trials(store)
-            if any((trial.project, trace_id) in found.traces for trace_id in trial.trace_ids)
+            not found.traces.isdisjoint(member.traces)
+            for members in read_members(store, traces=found.traces)
+            for member in members
         )
     if as_json:
         from spanproof_evaluators.reports.machine import line
@@ -67,3 +75,26 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
     if not found.usable:
         tell("nothing was usable")
         click.get_current_context().exit(2)
+
+
+@contextmanager
+def _bar() -> "Iterator[Progress | None]":
+    """Show how far the import is, on standard error, where a person watches it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(done: int, total: int, file: str) -> None:
+            bar.update(task, completed=done, total=total, description=file[-_WIDEST:])
+
+        yield tell
+
+
+_WIDEST = 40
+"""How much of a path the bar shows: its end."""

@@ -96,6 +96,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
         "quality": [_evidence(quality) for quality in trial.quality],
         "foreign_results": [plain(result) for result in trial.foreign_results],
         "user_tool_calls": [_call(call) for call in trial.user_calls],
+        "task_definition": plain(trial.task_definition),
         "recorded_changes": [_evidence(changes) for changes in trial.recorded_changes],
     }
 
