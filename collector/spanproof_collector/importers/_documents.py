@@ -76,7 +76,7 @@ def _document(
 def _elements(reader: JsonReader, outer: dict[str, Json], member: str | None = None) -> Iterator[Read]:
     reader.skip(b"[")
     while reader.peek() != b"]":
-        yield _document(reader.raw(), outer=outer, member=member)
+        yield _document(reader.raw(), outer=dict(outer), member=member)
         if reader.peek() != b"]":
             reader.skip(b",")
     reader.skip(b"]")
@@ -95,7 +95,7 @@ def _members(reader: JsonReader, inside: frozenset[str], *, mapping: bool) -> It
         elif name in inside and reader.peek() == b"{":
             found = True
             for key in pairs(reader):
-                yield _document(reader.raw(), key=key, outer=outer, member=name)
+                yield _document(reader.raw(), key=key, outer=dict(outer), member=name)
         else:
             raw = reader.raw()
             read = _document(raw)
