@@ -6,7 +6,7 @@ The boundary at which a dialect that fails costs the projection of one span, and
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -21,6 +21,7 @@ from spanproof_collector.dialects import LogProjection, Projection, project, pro
 from spanproof_collector.model.spans import SPAN_KINDS, STATUS_CODES, SpanEvent
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
+from spanproof_collector.otlp.attributes import read_attributes, spelled_attributes
 from spanproof_collector.otlp.batch import Batch, Rejected
 from spanproof_collector.otlp.content import Placer, Sent
 from spanproof_collector.otlp.decode import Signal
@@ -34,14 +35,13 @@ from spanproof_collector.otlp.identity import (
     span_version,
 )
 from spanproof_collector.otlp.refused import Refused
-from spanproof_collector.store.values import STRING
+from spanproof_collector.otlp.shallow import shallow_records, shallow_spans
 
 _logger = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 _read = any_values.read
-
-_SHORT: Final = 128
-"""Below this many characters no text goes out of line, so nothing need be asked."""
+_read_event = trace_pb2.Span.Event.FromString
+_read_link = trace_pb2.Span.Link.FromString
 
 _ERROR: Final = STATUS_CODES.index("ERROR")
 MAX_SEVERITY: Final = 24
@@ -137,13 +137,14 @@ def convert_traces(
             scope = _scope(scope_spans.scope, scope_spans.schema_url)
             scope_name = scope_spans.scope.name
             group_sum = crc32(group_bytes(group.resource, group.schema_url, scope_spans.scope, scope_spans.schema_url))
-            for span in scope_spans.spans:
+            for body, span in shallow_spans(scope_spans):
                 reason = broken_id(span)
                 if reason:
-                    rejected += _rejected("traces", (Refused(reason, span.SerializeToString()),), origin)
+                    rejected += _rejected("traces", (Refused(reason, body),), origin)
                     continue
                 trace_id = span.trace_id.hex()
-                keys, types, texts, values = _attributes(span.attributes, placer, project_name, trace_id)
+                keys, types, texts, values = read_attributes(span.attributes, placer, project_name, trace_id)
+                events = tuple(map(_read_event, span.events))
                 kind = span.kind
                 status = span.status.code
                 rows.append(
@@ -164,18 +165,16 @@ def convert_traces(
                         types,
                         texts,
                         span.dropped_attributes_count,
-                        _events(span.events, placer, project_name, trace_id) if span.events else "",
+                        _events(events, placer, project_name, trace_id) if events else "",
                         span.dropped_events_count,
-                        _links(span.links, placer, project_name, trace_id) if span.links else "",
+                        _links(map(_read_link, span.links), placer, project_name, trace_id) if span.links else "",
                         span.dropped_links_count,
                         resource,
                         scope,
-                        span_version(span.SerializeToString(deterministic=True), group_sum),
+                        span_version(body, group_sum),
                     )
                 )
-                projections.append(
-                    _projected(labels | values if labels else values, scope_name, span.name, span.events)
-                )
+                projections.append(_projected(labels | values if labels else values, scope_name, span.name, events))
     if not rows:
         return Batch(rejected=tuple(rejected))
     spans: dict[str, list[object]] = dict(zip(_SPAN_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -208,9 +207,9 @@ def convert_logs(
         for scope_logs in group.scope_logs:
             scope = _scope(scope_logs.scope, scope_logs.schema_url)
             shared = group_bytes(group.resource, group.schema_url, scope_logs.scope, scope_logs.schema_url)
-            for record in scope_logs.log_records:
+            for serialized, record in shallow_records(scope_logs):
                 trace_id, span_id = log_ids(record)
-                keys, types, texts, values = _attributes(record.attributes, placer, project_name, trace_id)
+                keys, types, texts, values = read_attributes(record.attributes, placer, project_name, trace_id)
                 body_type, body, body_value = _read(record.body)
                 if trace_id:
                     body_type, body = placer.place(project_name, trace_id, body_type, body)
@@ -221,7 +220,7 @@ def convert_logs(
                         project_name,
                         trace_id,
                         span_id,
-                        record_id(record.SerializeToString(deterministic=True), shared),
+                        record_id(serialized, shared),
                         record.time_unix_nano,
                         record.observed_time_unix_nano,
                         severity if 0 <= severity <= MAX_SEVERITY else 0,
@@ -264,7 +263,7 @@ def _rejected(signal: Signal, refused: Iterable[Refused], origin: Origin) -> lis
 
 
 def _projected(
-    values: dict[str, Value], scope_name: str, name: str, events: Iterable[trace_pb2.Span.Event]
+    values: dict[str, Value], scope_name: str, name: str, events: Sequence[trace_pb2.Span.Event]
 ) -> Projection:
     try:
         return project(values, scope_name=scope_name, name=name, events=tuple(map(_event, events)) if events else ())
@@ -295,48 +294,13 @@ def older_event_name(values: Mapping[str, Value]) -> str:
     return older if isinstance(older, str) else ""
 
 
-def _attributes(
-    pairs: Iterable[common_pb2.KeyValue], placer: Placer, project_name: str, trace_id: str
-) -> tuple[list[str], bytes, list[str], dict[str, Value]]:
-    keys: list[str] = []
-    types = bytearray()
-    texts: list[str] = []
-    values: dict[str, Value] = {}
-    for pair in pairs:
-        key = pair.key
-        value = pair.value
-        keys.append(key)
-        if text := value.string_value:  # two of three attributes
-            values[key] = text
-            kind = STRING
-        else:
-            kind, text, values[key] = _read(value)
-        if len(text) >= _SHORT and trace_id:
-            kind, text = placer.place(project_name, trace_id, kind, text)
-        types.append(kind)
-        texts.append(text)
-    return keys, bytes(types), texts, values
-
-
-def _spelled_attributes(
-    pairs: Iterable[common_pb2.KeyValue], placer: Placer | None, project_name: str, trace_id: str
-) -> list[tuple[str, int, str]]:
-    spelled = []
-    for pair in pairs:
-        kind, text, _ = _read(pair.value)
-        if placer is not None and trace_id:
-            kind, text = placer.place(project_name, trace_id, kind, text)
-        spelled.append((pair.key, kind, text))
-    return spelled
-
-
 def _events(events: Iterable[trace_pb2.Span.Event], placer: Placer, project_name: str, trace_id: str) -> str:
     return _encode(
         [
             {
                 "time": str(event.time_unix_nano),
                 "name": event.name,
-                "attributes": _spelled_attributes(event.attributes, placer, project_name, trace_id),
+                "attributes": spelled_attributes(event.attributes, placer, project_name, trace_id),
                 "dropped": event.dropped_attributes_count,
             }
             for event in events
@@ -351,7 +315,7 @@ def _links(links: Iterable[trace_pb2.Span.Link], placer: Placer, project_name: s
                 "trace_id": link.trace_id.hex(),
                 "span_id": link.span_id.hex(),
                 "trace_state": link.trace_state,
-                "attributes": _spelled_attributes(link.attributes, placer, project_name, trace_id),
+                "attributes": spelled_attributes(link.attributes, placer, project_name, trace_id),
                 "dropped": link.dropped_attributes_count,
                 "flags": link.flags,
             }
@@ -368,7 +332,7 @@ def _labels_of(resource: resource_pb2.Resource) -> dict[str, Value]:
 def _resource(resource: resource_pb2.Resource, schema_url: str) -> str:
     return _encode(
         {
-            "attributes": _spelled_attributes(resource.attributes, None, "", ""),
+            "attributes": spelled_attributes(resource.attributes, None, "", ""),
             "dropped": resource.dropped_attributes_count,
             "schema_url": schema_url,
         }
@@ -380,7 +344,7 @@ def _scope(scope: common_pb2.InstrumentationScope, schema_url: str) -> str:
         {
             "name": scope.name,
             "version": scope.version,
-            "attributes": _spelled_attributes(scope.attributes, None, "", ""),
+            "attributes": spelled_attributes(scope.attributes, None, "", ""),
             "dropped": scope.dropped_attributes_count,
             "schema_url": schema_url,
         }

@@ -9,6 +9,7 @@ from opentelemetry.proto.logs.v1 import logs_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
+from spanproof_collector.otlp.shallow import ShallowRecord, ShallowSpan
 from spanproof_instrumentation import semconv
 
 NO_TRACE: Final = b"\0" * 16
@@ -17,7 +18,7 @@ DEFAULT_PROJECT: Final = "default"
 _SIZE_LIMIT: Final = 2**40 - 1
 
 
-def broken_id(span: trace_pb2.Span) -> str:
+def broken_id(span: trace_pb2.Span | ShallowSpan) -> str:
     """Return why the span's ids cannot be stored, or ``""``."""
     trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
     if len(trace_id) != len(NO_TRACE):
@@ -33,13 +34,13 @@ def broken_id(span: trace_pb2.Span) -> str:
     return ""
 
 
-def parent_id(span: trace_pb2.Span) -> str:
+def parent_id(span: trace_pb2.Span | ShallowSpan) -> str:
     """Return the parent's id, ``""`` for a root; some senders spell a root with zeros."""
     parent = span.parent_span_id
     return parent.hex() if parent != NO_SPAN else ""
 
 
-def log_ids(record: logs_pb2.LogRecord) -> tuple[str, str]:
+def log_ids(record: logs_pb2.LogRecord | ShallowRecord) -> tuple[str, str]:
     """Return the trace and span id of a record; of no valid length counts as absent, as OTLP asks of receivers."""
     trace_id, span_id = record.trace_id, record.span_id
     if len(trace_id) != len(NO_TRACE) or trace_id == NO_TRACE:

@@ -98,7 +98,7 @@ def _stored(text: str, sent: Sent | None = None) -> tuple[int, str, Batch]:
 def _row(batch: Batch, number: int) -> tuple[int, str]:
     kinds, texts = batch.spans["attribute.type"][number], batch.spans["attribute.value"][number]
     assert isinstance(kinds, bytes)
-    assert isinstance(texts, list)
+    assert isinstance(texts, tuple)
     return kinds[0], texts[0]
 
 
