@@ -14,6 +14,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── UnauthenticatedError       no token, or none that is known           (in server)
     ├── ForbiddenError             a token for something else                (in server)
     ├── ExportError                the file of an export cannot be written   (in exporters)
+    ├── RetentionError             a time to keep things for that is none    (in retention)
     ├── NoSuchFileError            a path to import that does not exist      (in importers)
     └── UnknownFormatError         a format that no importer reads           (in importers)
 """

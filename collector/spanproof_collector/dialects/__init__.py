@@ -164,6 +164,11 @@ def user_of(attributes: Attributes) -> str:
     return _first_word(attributes, _registry.user_keys)
 
 
+def user_keys() -> tuple[str, ...]:
+    """Return the attributes by which any dialect names a user."""
+    return _registry.user_keys
+
+
 def _first_word(attributes: Attributes, keys: Sequence[str]) -> str:
     for key in keys:
         if key in attributes and (found := word(attributes, key)):

@@ -13,7 +13,7 @@ from spanproof_collector.exporters.otlp_json import logs_line, traces_line
 from spanproof_collector.exporters.parquet import ParquetWriter
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.store import Store, WholeLog, WholeSpan, read_loose_whole, read_whole
-from spanproof_collector.trials import Member, TraceKey, Unit, read_members
+from spanproof_collector.trials import Member, TraceKey, Unit, read_components
 
 Format = Literal["otlp", "parquet"]
 Progress = Callable[[int, int], None]
@@ -129,8 +129,8 @@ def export(
         writer: _Writer = ParquetWriter(draft) if chosen == "parquet" else _JsonLines(draft, packed=_packed(path))
         run = _Run(store, writer)
         try:
-            for members in read_members(store, wanted, unit=unit, progress=progress):
-                run.add([member for member in members if member.wanted])
+            for component in read_components(store, wanted, unit=unit, progress=progress):
+                run.add(component.wanted)
         finally:
             writer.close()
         with draft.open("rb") as file:

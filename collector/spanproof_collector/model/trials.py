@@ -277,6 +277,16 @@ class Trial:
     """False where the recording has no times: ``started_at`` and ``ended_at`` tell nothing then."""
 
     @property
+    def key(self) -> str:
+        """What results on it are kept under: its id, and what that is the id of.
+
+        A label, a session and a trace of one name are three trials.
+        """
+        if self.joined_by == "label":
+            return f"label:{self.trial_id}"
+        return f"session:{self.trial_id}" if self.session_id == self.trial_id else f"trace:{self.trial_id}"
+
+    @property
     def understood(self) -> bool:
         """True when at least one step of the agent's own was recognized: only then can a rule speak of what it did."""
         return any(step.kind != "other" for step in self.steps)

@@ -14,6 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from spanproof_collector.pipeline import Pipeline
+from spanproof_collector.retention import keep_retention
 from spanproof_collector.server.access import REFRESH_SECONDS, Access
 from spanproof_collector.server.clickhouse import ClickHouseEndpoint
 from spanproof_collector.server.exporting import Exporting
@@ -64,6 +65,7 @@ class Collector:
         self._http: _HttpServer | None = None
         self._http_task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._retaining: asyncio.Task[None] | None = None
 
     async def start(self) -> Addresses:
         """Listen, and return where.
@@ -89,6 +91,7 @@ class Collector:
             await self._http.ready.wait()
             await self._serve_store()
             self._looking = asyncio.create_task(self._look_after(self._health))
+            self._retaining = asyncio.create_task(keep_retention(self._store))
         except BaseException:
             await self.stop()
             raise
@@ -105,8 +108,9 @@ class Collector:
 
         Returns False where the store did not take everything in time; what it did not take was not acknowledged.
         """
-        if self._looking is not None:
-            self._looking.cancel()
+        for task in (self._looking, self._retaining):
+            if task is not None:
+                task.cancel()
         if self._health is not None:
             await self._health.enter_graceful_shutdown()
         # The pipeline first: what comes from now on is told to come again, and no listener has to wait for the store.

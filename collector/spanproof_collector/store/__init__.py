@@ -1,5 +1,6 @@
 """The store: spans, logs and results in ClickHouse, embedded or on a server, through one class."""
 
+from spanproof_collector.store.deleting import Counted, Deletion, Part, count, count_results, purge
 from spanproof_collector.store.deriving import insert_derived
 from spanproof_collector.store.holding import Serving, advertise, withdraw
 from spanproof_collector.store.loose import LooseKey, LooseLogs, list_loose_logs, read_loose_logs
@@ -10,9 +11,12 @@ from spanproof_collector.store.store import DeadLetter, Store
 from spanproof_collector.store.whole import WholeLog, WholeSpan, WholeTrace, read_loose_whole, read_whole
 
 __all__ = [
+    "Counted",
     "DeadLetter",
+    "Deletion",
     "LooseKey",
     "LooseLogs",
+    "Part",
     "Query",
     "Records",
     "Serving",
@@ -21,9 +25,12 @@ __all__ = [
     "WholeSpan",
     "WholeTrace",
     "advertise",
+    "count",
+    "count_results",
     "insert_derived",
     "list_loose_logs",
     "open_store",
+    "purge",
     "read_loose_logs",
     "read_loose_whole",
     "read_whole",

@@ -32,17 +32,23 @@ class LooseKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LooseLogs:
-    """That there are such records, and from when to when, in Unix nanoseconds."""
+    """That there are such records, from when to when, and when the last one came, in Unix nanoseconds."""
 
     key: LooseKey
     first: int
     last: int
+    received: int = 0
 
 
 def list_loose_logs(store: Store) -> list[LooseLogs]:
     """Return which sessions and trials have log records without a trace."""
     return [
-        LooseLogs(key=LooseKey(*cast("tuple[str, str, str]", row[:3])), first=cast(int, row[3]), last=cast(int, row[4]))
+        LooseLogs(
+            key=LooseKey(*cast("tuple[str, str, str]", row[:3])),
+            first=cast(int, row[3]),
+            last=cast(int, row[4]),
+            received=cast(int, row[5]) * 1_000_000,
+        )
         for block in store.blocks(Query.LIST_LOOSE_LOGS)
         for row in block
     ]

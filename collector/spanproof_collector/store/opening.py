@@ -11,6 +11,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from spanproof_collector.errors import StoreAddressError, StoreLockedError, StoreUnreachableError
 from spanproof_collector.store.address import FolderAddress, ServerAddress, parse_address, without_password
+from spanproof_collector.store.deleting import end_abandoned
 from spanproof_collector.store.engine import DATABASE, Engine
 from spanproof_collector.store.holding import FolderLock, Serving, find_serving, holder_pid, take_lock
 from spanproof_collector.store.store import Store
@@ -37,7 +38,9 @@ def open_store(address: str, *, patience_s: float = _PATIENCE_S) -> Store:
             store = Store(address, lambda: _connect(server))
     try:
         store.migrate()
-        store.read_deletions()
+        if store.read_deletions().running and store.embedded_path is not None:
+            # Who began has died: nobody else has this store.
+            end_abandoned(store)
     except BaseException:
         store.close()
         raise

@@ -315,4 +315,6 @@ _FAULTS = frozenset(
 )
 """ClickHouse's error codes for statements and data that will fail again as they are."""
 
-_BYTES: Mapping[Query, dict[str, str | dict[str, str]]] = {Query.DEAD_LETTERS: {"bytes": "bytes"}}
+_BYTES: Mapping[Query, dict[str, str | dict[str, str]]] = {
+    query: {"bytes": "bytes"} for query in (Query.DEAD_LETTERS, Query.FIND_DEAD_LETTERS)
+}

@@ -8,10 +8,11 @@ from spanproof_collector.store import Store
 from spanproof_collector.trials.claims import of_text
 from spanproof_collector.trials.effects import infer_class
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit
-from spanproof_collector.trials.members import Listing, Member, list_components, read_members
+from spanproof_collector.trials.members import Component, Listing, Member, list_components, read_components
 from spanproof_collector.trials.reindexing import Reindexed, reindex
 
 __all__ = [
+    "Component",
     "Listing",
     "Member",
     "Reindexed",
@@ -21,7 +22,7 @@ __all__ = [
     "infer_class",
     "list_components",
     "of_text",
-    "read_members",
+    "read_components",
     "read_trials",
     "reindex",
 ]
@@ -37,7 +38,6 @@ def read_trials(store: Store, wanted: Filter | None = None, *, unit: Unit = "ses
         wanted: which trials; ``None`` for all.
         unit: ``trace`` splits sessions by trace.
     """
-    for members in read_members(store, wanted, unit=unit):
-        for member in members:
-            if member.wanted:
-                yield member.trial
+    for component in read_components(store, wanted, unit=unit):
+        for member in component.wanted:
+            yield member.trial

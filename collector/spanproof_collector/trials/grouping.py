@@ -42,6 +42,9 @@ class TraceInfo:
     protocol: bool = False
     """True where it holds nothing but a protocol's own work."""
 
+    received: int = 0
+    """When the last of it came, to the millisecond."""
+
     loose: bool = False
     """True for log records that name no trace; its id is only a name then."""
 

@@ -1,6 +1,6 @@
 """Trials with what they are made of, component by component: the traces that must be read together."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -42,6 +42,19 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """Traces that are read together, and the trials that they make up."""
+
+    traces: list[TraceInfo]
+    members: list[Member]
+
+    @property
+    def wanted(self) -> list[Member]:
+        """The trials that are asked for."""
+        return [member for member in self.members if member.wanted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """What the projection knows of every trace, the traces of a component together. No span was read for it."""
 
@@ -54,7 +67,7 @@ class Listing:
 def _traces(store: Store) -> list[TraceInfo]:
     found = []
     for block in store.blocks(Query.LIST_TRACES):
-        for project, trace_id, start, end, sessions, labels, protocol, *names in block:
+        for project, trace_id, start, end, sessions, labels, protocol, received, *names in block:
             found.append(
                 TraceInfo(
                     project=cast(str, project),
@@ -64,6 +77,7 @@ def _traces(store: Store) -> list[TraceInfo]:
                     sessions=tuple(cast("list[str]", sessions)),
                     labels=tuple(cast("list[str]", labels)),
                     protocol=bool(protocol),
+                    received=cast(int, received) * 1_000_000,
                     names={
                         field: frozenset(cast("list[str]", values)) for field, values in zip(_NAMES, names, strict=True)
                     },
@@ -82,6 +96,7 @@ def _loose(known: LooseLogs) -> TraceInfo:
         end=known.last,
         sessions=(session_id,) if session_id else (),
         labels=(trial_id,) if trial_id else (),
+        received=known.received,
         loose=True,
     )
 
@@ -151,15 +166,15 @@ def list_components(store: Store, *, unit: Unit = "session") -> Listing:
     return Listing(components=list(components(traces, links, unit=unit)), links=links, loose=loose)
 
 
-def read_members(
+def read_components(
     store: Store,
     wanted: Filter | None = None,
     *,
     unit: Unit = "session",
-    traces: Collection[TraceKey] | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
-) -> Iterator[list[Member]]:
-    """Yield the trials of each component that may hold one that is asked for, in the order of their first starts.
+    choose: Callable[[list[TraceInfo]], bool] = lambda traces: True,
+) -> Iterator[Component]:
+    """Yield each component that may hold one that is asked for, in the order of their first starts.
 
     Every trial is read whole: a filter chooses trials, it never cuts one.
 
@@ -167,16 +182,12 @@ def read_members(
         store: where the spans are.
         wanted: which trials; ``None`` for all.
         unit: ``trace`` splits sessions by trace.
-        traces: only components that hold one of these.
         progress: told how many traces of how many have been read.
+        choose: only components of which this is true.
     """
     asked = wanted or Filter()
     listing = list_components(store, unit=unit)
-    groups = [
-        group
-        for group in listing.components
-        if may_match(group, asked) and (traces is None or any(trace.key in traces for trace in group))
-    ]
+    groups = [group for group in listing.components if may_match(group, asked) and choose(group)]
     total, done = sum(map(len, groups)), 0
     for batch in _batches(iter(groups)):
         records = store.read_traces([trace.key for group in batch for trace in group if not trace.loose])
@@ -184,6 +195,6 @@ def read_members(
         found = read_loose_logs(store, [listing.loose[key] for key in names.values()])
         records |= {names[key]: each for key, each in found.items()}
         for group in batch:
-            yield list(_members(group, records, listing.links, unit, asked))
+            yield Component(traces=group, members=list(_members(group, records, listing.links, unit, asked)))
             done += len(group)
             progress(done, total)

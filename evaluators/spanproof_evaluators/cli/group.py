@@ -17,6 +17,8 @@ COMMANDS: Final = (
     "report",
     "reindex",
     "export",
+    "delete",
+    "retention",
 )
 """Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``."""
 

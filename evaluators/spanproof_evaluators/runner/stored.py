@@ -44,13 +44,8 @@ def evidence_of(trial: Trial) -> str:
 
 
 def key(trial: Trial) -> str:
-    """Return what a trial's results are stored under: its id, and what that is the id of.
-
-    A label, a session and a trace of one name are three trials.
-    """
-    if trial.joined_by == "label":
-        return f"label:{trial.trial_id}"
-    return f"session:{trial.trial_id}" if trial.session_id == trial.trial_id else f"trace:{trial.trial_id}"
+    """Return what a trial's results are stored under."""
+    return trial.key
 
 
 def by_trial(found: Iterable[ResultRow]) -> dict[tuple[str, str], dict[str, ResultRow]]:

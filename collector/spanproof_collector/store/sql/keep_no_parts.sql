@@ -1,0 +1,2 @@
+-- Keep no replaced parts for a while.
+ALTER TABLE {table:Identifier} MODIFY SETTING old_parts_lifetime = 1
