@@ -31,7 +31,9 @@ def test_every_command_of_the_command_line_is_in_the_readme_and_no_other() -> No
 def test_every_option_that_the_readme_gives_a_command_exists(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    known = {option for parameter in command.params for option in parameter.opts} | {"--", "--help"}
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    known = {option for one in (command, *below) for parameter in one.params for option in parameter.opts}
+    known |= {"--", "--help"}
     for named, rest in NAMED:
         if named == name and name != "run":  # what follows run is for the agent side to read
             given = re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest.split("#")[0])
