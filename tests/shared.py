@@ -8,6 +8,7 @@ import pytest
 SHARED = Path(os.environ.get("SPANPROOF_SHARED", Path(__file__).parents[2] / "shared"))
 CAPTURES = SHARED / "captures"
 GOLDEN = SHARED / "golden"
+SESSIONS = SHARED / "sessions"
 
 needs_captures = pytest.mark.skipif(
     not (CAPTURES / "MANIFEST.json").is_file(),
@@ -15,6 +16,10 @@ needs_captures = pytest.mark.skipif(
 )
 needs_golden = pytest.mark.skipif(
     not GOLDEN.is_dir(), reason="no golden files: set SPANPROOF_SHARED to the folder that holds golden/"
+)
+needs_sessions = pytest.mark.skipif(
+    not (SESSIONS / "dev" / "manifest.jsonl").is_file(),
+    reason="no recorded sessions: set SPANPROOF_SHARED to the folder that holds sessions/",
 )
 
 
