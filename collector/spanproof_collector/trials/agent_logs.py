@@ -5,7 +5,7 @@ then each inference and each run of a tool goes to the span that tells of it, or
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,48 +58,81 @@ class _Answer:
 def steps_of(entries: Iterable[Entry], items: Sequence[ReadSpan]) -> list[ReadSpan]:
     """Return the spans filled with what the log says of them, and a step for what only the log tells of."""
     ordered = sorted(entries, key=lambda entry: entry.order)
+    if not ordered:
+        return list(items)
     found = {(item.span.trace_id, item.span.span_id): item for item in items}
+    inferences = {key: item for key, item in found.items() if isinstance(item.reading, ModelCall)}
+    runs = {key: item for key, item in found.items() if isinstance(item.reading, ToolRun)}
+    every_run = [*runs.values(), *(entry.step.reading for entry in ordered)]
+    known = _Known.of(item.reading if isinstance(item, ReadSpan) else item for item in every_run)
     alone: list[ReadSpan] = []
-    taken: set[tuple[str, str]] = set()
     for answer in _answers(ordered):
-        key = _span_of_answer(answer, found, taken)
+        key = _span_of_answer(answer, inferences)
         if key is None:
             alone.append(_alone(answer.entry, answer.call, found))
             continue
-        taken.add(key)
-        item = found[key]
+        item = inferences.pop(key)
         if isinstance(item.reading, ModelCall):
             found[key] = item.read_as(_filled(item.reading, answer.call))
-    told: set[tuple[str, str]] = set()
     for entry in ordered:
         match entry.step.reading:
             case ToolRun() as run:
-                key = _span_of_run(entry, run, found, told)
+                key = _span_of_run(entry, run, runs)
                 if key is None:
                     alone.append(_alone(entry, run, found))
                     continue
-                told.add(key)
-                item = found[key]
+                item = runs.pop(key)
                 if isinstance(item.reading, ToolRun):
                     found[key] = item.read_as(merged_run(_with_whole_arguments(item.reading, run), run))
-            case Decision(approved=False) as decision if not _known_run(entry, decision, ordered, found):
-                # nothing else tells of a call that was not allowed
-                denied = ToolRun(
-                    name=decision.name or "",
-                    call_id=decision.call_id,
-                    arguments=decision.arguments,
-                    stopped="denied",
-                    error=decision.reason,
-                )
-                alone.append(_alone(entry, denied, found))
             case Decision() as decision:
-                here = found.get((entry.record.trace_id, entry.record.span_id))
-                automatic = (decision.by or "").lower().startswith(_AUTOMATIC)
-                if (here is None or not isinstance(here.reading, Decision)) and not (automatic and decision.approved):
-                    alone.append(_alone(entry, decision, found))
+                alone += _decided(entry, decision, found, known)
             case _:
                 pass
     return [*found.values(), *alone]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Which calls spans or the log's results tell of."""
+
+    ids: frozenset[str]
+    names: frozenset[str]
+
+    @staticmethod
+    def of(readings: Iterable[object]) -> "_Known":
+        """Return the ids and names of the runs among these."""
+        runs = [reading for reading in readings if isinstance(reading, ToolRun)]
+        return _Known(frozenset(run.call_id for run in runs if run.call_id), frozenset(run.name for run in runs))
+
+    def holds(self, decision: Decision) -> bool:
+        """True where the call that was decided on is one of them."""
+        return decision.call_id in self.ids if decision.call_id else decision.name in self.names
+
+
+def _decided(
+    entry: Entry, decision: Decision, found: dict[tuple[str, str], ReadSpan], known: _Known
+) -> Iterator[ReadSpan]:
+    """The step of a decision: none where a span tells of it, or where nobody was asked and the call was let through.
+
+    A call that was not allowed and that nothing else tells of is a call all the same.
+    """
+    around = found.get((entry.record.trace_id, entry.record.span_id))
+    if around is not None and isinstance(around.reading, Decision):
+        return
+    if decision.approved is False and not known.holds(decision):
+        yield _alone(
+            entry,
+            ToolRun(
+                name=decision.name or "",
+                call_id=decision.call_id,
+                arguments=decision.arguments,
+                stopped="denied",
+                error=decision.reason,
+            ),
+            found,
+        )
+    elif not (decision.approved and (decision.by or "").lower().startswith(_AUTOMATIC)):
+        yield _alone(entry, decision, found)
 
 
 def _answers(ordered: Sequence[Entry]) -> list[_Answer]:
@@ -154,31 +187,27 @@ def _contradict(call: ModelCall, told: ModelCall) -> bool:
     return one is not None and other is not None and one != other
 
 
-def _span_of_answer(
-    answer: _Answer, found: dict[tuple[str, str], ReadSpan], taken: set[tuple[str, str]]
-) -> tuple[str, str] | None:
+def _span_of_answer(answer: _Answer, untold: dict[tuple[str, str], ReadSpan]) -> tuple[str, str] | None:
+    """The span of an inference that is not told yet: its own, else the nearest in time that does not contradict."""
     own = (answer.entry.record.trace_id, answer.entry.record.span_id)
-    if own in found and own not in taken and isinstance(found[own].reading, ModelCall):
+    if own in untold:
         return own
     fitting = []
-    for key, item in found.items():
-        if key in taken or not isinstance(item.reading, ModelCall) or _contradict(item.reading, answer.call):
-            continue
+    for key, item in untold.items():
         apart = abs(item.span.end - answer.entry.time)
         overlap = item.span.start <= answer.entry.time and answer.entry.start <= item.span.end
-        if overlap or apart <= _SPAN_AFTER_LOG:
+        near = overlap or apart <= _SPAN_AFTER_LOG
+        if near and isinstance(item.reading, ModelCall) and not _contradict(item.reading, answer.call):
             fitting.append((apart, key))
     return min(fitting)[1] if fitting else None
 
 
-def _span_of_run(
-    entry: Entry, run: ToolRun, found: dict[tuple[str, str], ReadSpan], told: set[tuple[str, str]]
-) -> tuple[str, str] | None:
-    """The span of a tool run: by call id, else by name and arguments; of several the nearest that is not told yet."""
+def _span_of_run(entry: Entry, run: ToolRun, untold: dict[tuple[str, str], ReadSpan]) -> tuple[str, str] | None:
+    """The span of a tool run that is not told yet: by call id, else by name and arguments; of several the nearest."""
     fitting = []
-    for key, item in found.items():
+    for key, item in untold.items():
         reading = item.reading
-        if key in told or not isinstance(reading, ToolRun) or reading.mcp_side is not None:
+        if not isinstance(reading, ToolRun) or reading.mcp_side is not None:
             continue
         if run.call_id and reading.call_id:
             fits = run.call_id == reading.call_id and reading.name in (run.name, "")
@@ -187,22 +216,6 @@ def _span_of_run(
         if fits:
             fitting.append((reading.name != run.name, abs(item.span.end - entry.time), key))
     return min(fitting)[2] if fitting else None
-
-
-def _known_run(
-    entry: Entry, decision: Decision, ordered: Sequence[Entry], found: dict[tuple[str, str], ReadSpan]
-) -> bool:
-    """True where a span or another entry tells of the call that was decided on."""
-    if (entry.record.trace_id, entry.record.span_id) in found:
-        around = found[(entry.record.trace_id, entry.record.span_id)]
-        if isinstance(around.reading, Decision | ToolRun):
-            return True
-    readings = (*(item.reading for item in found.values()), *(other.step.reading for other in ordered))
-    return any(
-        isinstance(reading, ToolRun)
-        and (reading.call_id == decision.call_id if decision.call_id else reading.name == decision.name)
-        for reading in readings
-    )
 
 
 def _alike(one: Recorded, other: Recorded) -> bool:

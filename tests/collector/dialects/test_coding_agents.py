@@ -10,6 +10,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
+from spanproof_collector.trials import read_trials, reindex
 from tests import coding_agents as made
 from tests.factories import log_record, logs, span, traces
 from tests.storing import put, trial_of, trials_of
@@ -101,6 +102,13 @@ def test_the_order_of_arrival_changes_nothing(agent: str, store: Store) -> None:
             expected.usage,
             expected.cost.usd,
         )
+
+
+def test_reading_all_that_is_stored_anew_changes_nothing(store: Store) -> None:
+    records = made.gemini_logs(traced=False)
+    before = _trial(store, "gemini", [], records)
+    assert reindex(store).log_records == len(records)
+    assert list(read_trials(store)) == [before]
 
 
 # --- Claude Code ------------------------------------------------------------------------------------------------------
