@@ -164,14 +164,28 @@ def test_codex_calls_that_were_denied_did_not_run(store: Store) -> None:
     assert (change.executed, change.effect.state) == ("no", "refused")
 
 
-def test_a_threads_number_is_no_session(store: Store) -> None:
+@pytest.mark.parametrize("number", [4, "4"])
+def test_a_threads_number_is_no_session(number: object, store: Store) -> None:
     one, other = (
-        traces(span("works", {"thread.id": 4}, key=name, trace=name), scope="codex_exec") for name in ("x", "y")
+        traces(span("works", {"thread.id": number}, key=name, trace=name), scope="codex_exec") for name in ("x", "y")
     )
     assert [trial.session_id for trial in trials_of(store, one, other)] == [None, None]
 
 
+def test_an_inference_whose_span_was_lost_is_not_taken_for_its_neighbour(store: Store) -> None:
+    about = {"conversation.id": "c", "event.name": "codex.sse_event", "event.kind": "response.completed"}
+    used = {"input_token_count": 7, "output_token_count": 1, "model": "gpt-4o"}
+    inference = span("handle_responses", {"gen_ai.usage.input_tokens": 7, "conversation.id": "c"}, at=1)
+    records = [log_record(f"x{at}", about | used, trace=None, at=at) for at in (1.9, 2.1)]
+    trial = _trial(store, "codex", [inference], records)
+    assert (_kinds(trial), trial.usage.input_tokens) == (["model_call", "model_call"], 14)
+
+
 # --- Gemini CLI -------------------------------------------------------------------------------------------------------
+
+
+def test_a_tools_name_before_an_id_is_no_part_of_it(store: Store) -> None:
+    assert [call.call_id for call in _trial(store, "gemini", *WHOLE["gemini"]).tool_calls] == ["g1", "g2"]
 
 
 def test_geminis_thoughts_are_part_of_the_output_and_come_from_the_log(store: Store) -> None:
