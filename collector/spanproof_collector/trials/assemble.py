@@ -160,8 +160,12 @@ def _last_said(trial: ReadTrial, key: str) -> str | None:
     for item in reversed(trial.spans):
         said = item.span.attributes.get(key)
         if isinstance(said, str):
+            around = [item, *trial.ancestors(item)]
             later = any(
-                other.span.start > item.span.end and isinstance(other.reading, ModelCall | ToolRun | AgentRun)
+                other.span.start >= item.span.end
+                and isinstance(other.reading, ModelCall | ToolRun | AgentRun)
+                and other not in around
+                and item not in trial.ancestors(other)
                 for other in trial.spans
             )
             return None if later else said

@@ -32,7 +32,7 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
     """
     from spanproof_collector.importers import import_paths
     from spanproof_collector.store import open_store
-    from spanproof_collector.trials import read_members
+    from spanproof_collector.trials import read_components
     from spanproof_evaluators.reports.wording import one_line, plural
 
     with open_store(address) as store:
@@ -40,8 +40,8 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
             found = import_paths(store, paths, format_name, progress)
         trials = sum(
             not found.traces.isdisjoint(member.traces)
-            for members in read_members(store, traces=found.traces)
-            for member in members
+            for component in read_components(store, traces=found.traces)
+            for member in component.members
         )
     if as_json:
         from spanproof_evaluators.reports.machine import line
