@@ -8,7 +8,7 @@ TESTS = Path(__file__).parent.parent
 
 
 def missing(table: Mapping[str, str], module: str) -> list[str]:
-    """Return the rows whose test is not there. One of another file is named with it: ``collector/test_x.py::test_y``."""
+    """Return the rows whose test is not there. One of another file is named with it: ``folder/test_x.py::test_y``."""
     absent = []
     for row, named in table.items():
         for test in named.split():

@@ -39,4 +39,4 @@ class Durations:
 
 def kind_of(reason: str) -> str:
     """Return a reason for a rejection without what differs from case to case, so that the kinds are few."""
-    return re.sub(r"\d+", "N", reason.partition(":")[0])[:80]
+    return re.sub(r"(?<![\w-])\d+", "N", reason.partition(":")[0])[:80]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from spanproof_collector.errors import CollectorError
 from spanproof_collector.otlp import Form, Signal
-from spanproof_collector.pipeline import Accepted, Pipeline
+from spanproof_collector.pipeline import Accepted, BusyError, Pipeline
 from spanproof_collector.pipeline.measured import kind_of
 from spanproof_collector.server.access import Access
 from spanproof_collector.server.answers import Failure
@@ -55,6 +55,8 @@ class Exporting:
         except CollectorError as error:
             answer = Failure(error)
             self._tell(transport, signal, answer.name, answer.message)
+            if isinstance(error, BusyError):
+                self._metrics.refused.inc()
         except Exception as error:
             _logger.exception("a %s request over %s failed for a reason that nobody foresaw", signal, transport)
             answer = Failure(error)

@@ -41,6 +41,11 @@ class Metrics:
             buckets=BOUNDS,
             registry=self.registry,
         )
+        self.refused = Counter(
+            "spanproof_requests_refused",
+            "Requests turned away because too much was in flight; their senders come again.",
+            registry=self.registry,
+        )
         build = Gauge("spanproof_build_info", "Which spanproof this is.", ["version"], registry=self.registry)
         build.labels(importlib.metadata.version("spanproof")).set(1)
         self.registry.register(_Watched(pipeline))
@@ -95,11 +100,6 @@ class _Watched(Collector):
         yield stored
         yield rejected
         yield CounterMetricFamily(
-            "spanproof_requests_refused",
-            "Requests turned away because too much was in flight; their senders come again.",
-            value=counts["refused"],
-        )
-        yield CounterMetricFamily(
             "spanproof_requests_failed", "Requests that the store did not take.", value=counts["failed"]
         )
         yield CounterMetricFamily(
@@ -114,7 +114,7 @@ class _Watched(Collector):
         yield GaugeMetricFamily(
             "spanproof_queue_rows", "Spans and log records read and not durable yet.", value=load.rows
         )
-        yield GaugeMetricFamily("spanproof_queue_bytes", "Bytes of open requests, after unpacking.", value=load.bytes)
+        yield GaugeMetricFamily("spanproof_queue_bytes", "Bytes that open requests are counted for.", value=load.bytes)
         commits = self._pipeline.commits
         total = 0
         buckets: list[tuple[str, float]] = []

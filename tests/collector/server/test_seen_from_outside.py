@@ -110,7 +110,7 @@ def test_what_is_in_flight_shows_while_the_store_is_slow(listening: Listening, m
         go_on.set()
         sender.join(20)
     assert found.value("spanproof_requests_open") == found.value("spanproof_queue_rows") == 1
-    assert found.value("spanproof_queue_bytes") == len(BODY)
+    assert found.value("spanproof_queue_bytes") >= len(BODY)
 
 
 def test_a_server_whose_store_went_away_lives_and_is_not_ready(listen: Listen, tmp_path: Path) -> None:
