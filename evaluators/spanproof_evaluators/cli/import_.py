@@ -40,7 +40,7 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
             found = import_paths(store, paths, format_name, progress)
         trials = sum(
             not found.traces.isdisjoint(member.traces)
-            for component in read_components(store, traces=found.traces)
+            for component in read_components(store, choose=lambda traces: any(t.key in found.traces for t in traces))
             for member in component.members
         )
     if as_json:
