@@ -1,6 +1,6 @@
 """Trials with what they are made of, component by component: the traces that must be read together."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -172,6 +172,7 @@ def read_components(
     *,
     unit: Unit = "session",
     progress: Callable[[int, int], None] = lambda done, of: None,
+    traces: Collection[TraceKey] | None = None,
     choose: Callable[[list[TraceInfo]], bool] = lambda traces: True,
 ) -> Iterator[Component]:
     """Yield each component that may hold one that is asked for, in the order of their first starts.
@@ -183,11 +184,16 @@ def read_components(
         wanted: which trials; ``None`` for all.
         unit: ``trace`` splits sessions by trace.
         progress: told how many traces of how many have been read.
+        traces: only components that hold one of these.
         choose: only components of which this is true.
     """
     asked = wanted or Filter()
     listing = list_components(store, unit=unit)
-    groups = [group for group in listing.components if may_match(group, asked) and choose(group)]
+    groups = [
+        group
+        for group in listing.components
+        if may_match(group, asked) and (traces is None or any(trace.key in traces for trace in group)) and choose(group)
+    ]
     total, done = sum(map(len, groups)), 0
     for batch in _batches(iter(groups)):
         records = store.read_traces([trace.key for group in batch for trace in group if not trace.loose])
