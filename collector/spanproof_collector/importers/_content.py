@@ -55,13 +55,13 @@ def content(value: Json) -> Content:
             words.append(item)
             continue
         part = obj(item)
-        kind = part.get("type")
+        kind = text(part.get("type"))
         if kind in _TEXTS or (kind is None and isinstance(part.get("text"), str)):
             words.append(text(part.get("text")) or text(part.get("content")) or "")
         elif kind in _REASONING:
             thoughts.append(text(part.get("reasoning")) or text(part.get("thinking")) or text(part.get("text")) or "")
         elif kind in _MEDIA:
-            parts.append(_media(str(kind), part))
+            parts.append(_media(kind, part))
         elif kind in ("tool_use", "tool_result"):
             others.append(part)
         elif part:

@@ -74,7 +74,7 @@ def _is_sample(record: Event) -> bool:
 
 
 def _is_event(record: Event) -> bool:
-    return record.get("event") in _KINDS and not record.keys().isdisjoint({"timestamp", "uuid", "span_id"})
+    return text(record.get("event")) in _KINDS and not record.keys().isdisjoint({"timestamp", "uuid", "span_id"})
 
 
 # --- containers ---

@@ -32,6 +32,7 @@ from spanproof_collector.model.values import Json
 _SIMULATIONS: Final = "simulations"
 _KEYS: Final = frozenset({"task_id", "messages", "termination_reason"})
 _SECOND: Final = 1_000_000_000
+_DAY: Final = 86_400
 
 _ENDS: Final[dict[str, Termination]] = {
     "user_stop": "completed",
@@ -155,7 +156,7 @@ def _call(item: dict[str, Json], message: dict[str, Json], *, by_user: bool) -> 
 
 def _inference(message: dict[str, Json]) -> Inference:
     raw = obj(message.get("raw_data"))
-    at, took = moment(message.get("timestamp")), number(message.get("generation_time_seconds"))
+    at, took = moment(message.get("timestamp")), number(message.get("generation_time_seconds")) or 0.0
     said = content(message.get("content"))
     choices = objects(raw.get("choices"))
     return Inference(
@@ -166,7 +167,7 @@ def _inference(message: dict[str, Json]) -> Inference:
         finish_reason=text(choices[0].get("finish_reason")) if choices else None,
         usage=openai_usage(raw.get("usage") or message.get("usage")),
         cost=dollars(message.get("cost")),
-        started_at=at - int(took * _SECOND) if at is not None and took is not None else None,
+        started_at=at - int(took * _SECOND) if at is not None and 0 < took < _DAY else None,
         at=at,
     )
 
