@@ -81,6 +81,9 @@ class Imported:
     traces: frozenset[tuple[str, str]] = frozenset()
     """The traces that the files tell of, each (project, trace id)."""
 
+    loose: frozenset[str] = frozenset()
+    """The ids of the log records that name no trace."""
+
     whole_files: int = 0
     """Files of a known format that were read without damage."""
 
@@ -172,6 +175,7 @@ class _Run:
         self._spans = Distinct()
         self._log_records = Distinct()
         self._traces: set[tuple[str, str]] = set()
+        self._loose: set[str] = set()
         self._damaged: set[str] = set()
 
     def without_definitions(self, files: Sequence[_File]) -> list[_File]:
@@ -278,6 +282,7 @@ class _Run:
             formats=dict(self._formats),
             skipped=dict(self._skipped),
             traces=frozenset(self._traces),
+            loose=frozenset(self._loose),
             whole_files=self._whole,
         )
 
@@ -294,6 +299,8 @@ class _Run:
             self._spans.update(zip(spans["project"], spans["trace_id"], spans["span_id"], strict=True))
         if logs:
             self._log_records.update(zip(logs["project"], logs["record_id"], strict=True))
+            ids = zip(logs["record_id"], logs["trace_id"], strict=True)
+            self._loose.update(str(record_id) for record_id, trace_id in ids if not trace_id)
         for columns in (spans, logs):
             if columns:
                 self._traces.update(zip(columns["project"], columns["trace_id"], strict=True))  # type: ignore[arg-type]

@@ -32,15 +32,19 @@ def command(paths: tuple[Path, ...], address: str, format_name: str | None, as_j
     """
     from spanproof_collector.importers import import_paths
     from spanproof_collector.store import open_store
-    from spanproof_collector.trials import read_components
+    from spanproof_collector.trials import TraceInfo, read_components
     from spanproof_evaluators.reports.wording import one_line, plural
 
     with open_store(address) as store:
         with _bar() as progress:
             found = import_paths(store, paths, format_name, progress)
+
+        def touched(traces: list[TraceInfo]) -> bool:
+            return any(trace.key in found.traces or (trace.loose and found.loose) for trace in traces)
+
         trials = sum(
-            not found.traces.isdisjoint(member.traces)
-            for component in read_components(store, choose=lambda traces: any(t.key in found.traces for t in traces))
+            not found.traces.isdisjoint(member.traces) or not found.loose.isdisjoint(member.loose)
+            for component in read_components(store, choose=touched)
             for member in component.members
         )
     if as_json:

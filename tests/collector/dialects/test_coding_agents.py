@@ -1,16 +1,20 @@
 """Coding agents: spans and log, or the log alone, give one trial in which each step is told once."""
 
+import json
 import random
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials import read_trials, reindex
+from spanproof_evaluators.cli.group import cli
 from tests import coding_agents as made
 from tests.factories import log_record, logs, span, traces
 from tests.storing import put, trial_of, trials_of
@@ -269,3 +273,12 @@ def test_long_texts_of_records_without_a_trace_come_back_whole(store: Store) -> 
         at=1,
     )
     assert trial_of(store, logs(record, answer, request, scope=made.CLAUDE)).final_answer == long
+
+
+def test_an_import_counts_trials_of_which_only_records_without_a_trace_came(tmp_path: Path) -> None:
+    store = f"chdb://{tmp_path}/store"
+    for name, session in (("one", "g-1"), ("two", "g-2")):
+        request = logs(*made.gemini_logs(traced=False), scope="gemini-cli").SerializeToString()
+        (tmp_path / f"{name}-logs.pb").write_bytes(request.replace(b"g-1", session.encode()))
+        found = CliRunner().invoke(cli, ["import", "--store", store, "--json", str(tmp_path / f"{name}-logs.pb")])
+        assert json.loads(found.stdout)["trials"] == 1
