@@ -251,7 +251,7 @@ def test_almost_64_mib_are_taken(server: Listening) -> None:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_an_overloaded_server_says_when_to_come_back(server: Listening, listen: Listen, transport: Transport) -> None:
-    outcome = sender(transport, listen(server.store, max_rows=0).addresses)(traces(span("a")))
+    outcome = sender(transport, listen(server.store, max_requests=0).addresses)(traces(span("a")))
     assert outcome.code == 14
     assert outcome.retry_seconds is not None
     assert 0 < outcome.retry_seconds < 60

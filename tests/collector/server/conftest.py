@@ -26,7 +26,7 @@ class Listening:
 class Asked(TypedDict, total=False):
     """What a test asks of a collector; the first two are limits of its pipeline."""
 
-    max_rows: int
+    max_requests: int
     max_bytes: int
     tls: Tls
     demand_tokens: bool

@@ -84,7 +84,7 @@ def test_reasons_that_senders_make_up_are_few_kinds(listening: Listening) -> Non
 
 
 def test_requests_that_are_turned_away_are_counted(listen: Listen, store: Store) -> None:
-    to = listen(store, max_rows=0).addresses
+    to = listen(store, max_requests=0).addresses
     assert ask(to, "/v1/traces", BODY).status == 503
     found = Scraped(to)
     assert found.value("spanproof_requests_refused_total") == 1
