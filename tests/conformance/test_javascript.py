@@ -81,7 +81,7 @@ def test_an_agent_in_javascript_arrives_whole(server: Listening, run: Run, compr
 
 
 def test_an_agent_in_javascript_needs_the_token(tmp_path: Path, run: Run) -> None:
-    with open_store(f"chdb://{tmp_path}/store") as store:
+    with collecting(tmp_path / "store") as first, open_store(first.store) as store:
         _, secret = add_token(store, "js", ["ingest"])
     with collecting(tmp_path / "store") as guarded:
         assert run(guarded.addresses.http, "none", secret)["results"] == [0, 0, 0]
