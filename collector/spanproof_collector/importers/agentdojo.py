@@ -7,6 +7,7 @@ from typing import Final
 
 from spanproof_collector.importers._chat import Message, Open, calls_of, inference_of, said_by
 from spanproof_collector.importers._content import content
+from spanproof_collector.importers._declared import with_declared
 from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import fingerprint, ident, moment, number, obj, objects, text, truth, whole
 from spanproof_collector.importers._files import ReadableFile
@@ -93,7 +94,7 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
             variant=text(pipeline),
             facts=facts,
         ),
-        turns=tuple(_turns(messages)),
+        turns=tuple(with_declared(_turns(messages), obj(record.get("tool_permission")))),
         termination="infrastructure" if text(record.get("error")) else "completed",
         verdicts=tuple(_verdicts(record)),
         ended_at=ended,

@@ -7,6 +7,7 @@ from typing import Final
 
 from spanproof_collector.importers._chat import Open, arguments
 from spanproof_collector.importers._content import content, plain_result
+from spanproof_collector.importers._declared import with_declared
 from spanproof_collector.importers._documents import Document, sessions
 from spanproof_collector.importers._fields import (
     dollars,
@@ -79,7 +80,7 @@ def _sessions(known: tuple[Defined, ...], document: Document) -> Iterator[Sessio
     recorded = ident(record.get("task_id"))
     task_id, defined = task_of(recorded, checked, beside or known)
     domain = text(obj(info.get("environment_info")).get("domain_name")) or defined
-    turns = tuple(_turns(objects(record.get("messages"))))
+    turns = tuple(with_declared(_turns(objects(record.get("messages"))), _kinds(checked)))
     reason = text(record.get("termination_reason"))
     billed = any(isinstance(turn, Inference) and turn.cost is not None for turn in turns)
     facts: dict[str, str | int | float | bool | None] = {
@@ -101,6 +102,14 @@ def _sessions(known: tuple[Defined, ...], document: Document) -> Iterator[Sessio
         started_at=moment(record.get("start_time")),
         ended_at=moment(record.get("end_time")),
     )
+
+
+def _kinds(checked: dict[str, Json]) -> dict[str, Json]:
+    """Return the kinds of the tools that the checked actions name, as newer simulations record them."""
+    return {
+        str(obj(each.get("action")).get("name")): each.get("tool_type")
+        for each in objects(checked.get("action_checks"))
+    }
 
 
 def _turns(messages: list[dict[str, Json]]) -> Iterator[Turn]:

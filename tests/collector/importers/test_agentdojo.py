@@ -127,3 +127,17 @@ def test_calls_without_ids_are_answered_in_order_and_content_may_come_in_parts(s
 def test_a_run_that_broke_down_has_no_verdict(store: Store, tmp_path: Path) -> None:
     trial = tell(store, tmp_path, run(utility=False, error="APIConnectionError")).trial
     assert (trial.status, trial.status_reason, trial.foreign_results) == ("aborted", "infrastructure", ())
+
+
+def test_a_declared_kind_of_a_tool_stands_and_makes_no_deletion_less(store: Store, tmp_path: Path) -> None:
+    names = {"git_unstar": "Write", "delete_file": "Write", "verify_account": "Read", "browse": "Execute"}
+    calls = [call(name, name) for name in names]
+    trial = tell(
+        store, tmp_path, run(says("", *calls), *[gives("ok", name) for name in names], tool_permission=names)
+    ).trial
+    assert [(c.name, c.effect.effect_class, c.effect.class_source) for c in trial.tool_calls] == [
+        ("git_unstar", "write", "declared"),
+        ("delete_file", "destructive", "inferred"),
+        ("verify_account", "read", "declared"),
+        ("browse", "read", "inferred"),
+    ]

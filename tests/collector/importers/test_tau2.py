@@ -185,3 +185,24 @@ def test_definitions_beside_a_simulation_tell_its_task(store: Store, tmp_path: P
         ("runs/three", "7", None),
         ("runs/two", "7", "retail"),
     ]
+
+
+def test_kinds_of_tools_come_from_the_actions_that_were_checked(store: Store, tmp_path: Path) -> None:
+    checks = [
+        {"action": action("toggle_roaming"), "tool_type": "write"},
+        {"action": action("fetch"), "tool_type": "read"},
+    ]
+    trial = tell(
+        store,
+        tmp_path,
+        simulation(
+            agent(None, call("toggle_roaming", "c1"), call("toggle_wifi", "c2")),
+            result("c1", "on"),
+            result("c2", "on"),
+            reward_info=CHECKED | {"action_checks": checks},
+        ),
+    ).trial
+    assert [(c.name, c.effect.effect_class) for c in trial.tool_calls] == [
+        ("toggle_roaming", "write"),
+        ("toggle_wifi", "unclassified"),
+    ]
