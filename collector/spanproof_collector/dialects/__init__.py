@@ -22,6 +22,7 @@ from spanproof_collector.dialects.genai import GenAI
 from spanproof_collector.dialects.genai_events import GenAIEvents
 from spanproof_collector.dialects.google_adk import GoogleADK
 from spanproof_collector.dialects.langfuse import Langfuse
+from spanproof_collector.dialects.logfire import Logfire
 from spanproof_collector.dialects.mcp import Mcp
 from spanproof_collector.dialects.mlflow import MLflow
 from spanproof_collector.dialects.openinference import OpenInference
@@ -83,6 +84,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AnyAgent(),
     AnthropicSdk(),
     PydanticAI(),
+    Logfire(),
     Strands(),
     OpenLLMetry(),
     GenAI(),

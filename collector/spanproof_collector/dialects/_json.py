@@ -190,13 +190,15 @@ def count(attributes: Mapping[str, Value], *keys: str, most: int = MOST) -> int 
     A number below 0, as some senders mark what they do not know, and one past ``most`` is no count.
     """
     for key in keys:
-        number = _whole_number(attributes.get(key))
-        if number is not None and 0 <= number <= most:
+        value = attributes.get(key)
+        if value is not None and (number := _whole_number(value)) is not None and 0 <= number <= most:
             return number
     return None
 
 
 def _whole_number(value: Value) -> int | None:
+    if type(value) is int:
+        return value
     if isinstance(value, str):
         return int(value) if len(value) < 20 and value.isascii() and value.isdigit() else None
     if isinstance(value, float):

@@ -182,12 +182,21 @@ def _message(item: Json) -> tuple[Message, ...]:
             return (Message(role="other", parts=(OtherPart(type=UNREAD),)),)
     if not isinstance(item, dict):
         return (Message(role="other", parts=(OtherPart(type=UNREAD),)),)
+    parts = item.get("parts")
+    if parts and isinstance(parts, list) and "tool_calls" not in item:  # the schema's own shape, and most there is
+        read = tuple(map(_part, parts))
+        return (Message(role=role(item.get("role")), parts=read, finish_reason=_optional(item, "finish_reason")),)
+    return (_of_shape(item, parts),)
+
+
+def _of_shape(item: dict[str, Json], parts: Json) -> Message:
+    """Read a message of another shape than the schema's."""
     kind = item.get("type")
     if isinstance(kind, str) and kind in _ITEMS and "role" not in item:
-        return (Message(role=_ITEMS[kind], parts=(_part(item),)),)
+        return Message(role=_ITEMS[kind], parts=(_part(item),))
     item = _unwrapped(item) if "parts" not in item else item
     said = role(item.get("role"))
-    parts, content, calls = item.get("parts"), item.get("content"), item.get("tool_calls")
+    content, calls = item.get("content"), item.get("tool_calls")
     read: list[Part] = []
     if said == "tool" and not isinstance(parts, list) and "content" in item and not _blocks_of_results(content):
         read.append(_answer(item, "content", "tool_call_id" if item.get("tool_call_id") else "id"))
@@ -204,7 +213,7 @@ def _message(item: Json) -> tuple[Message, ...]:
         read.append(_call(function, "arguments"))
     if not read and any(item.get(key) for key in item if key not in _ABOUT):
         read.append(OtherPart(type=UNREAD))
-    return (Message(role=said, parts=tuple(read), finish_reason=_optional(item, "finish_reason")),)
+    return Message(role=said, parts=tuple(read), finish_reason=_optional(item, "finish_reason"))
 
 
 def _blocks_of_results(content: Json) -> bool:
@@ -223,6 +232,17 @@ _ABOUT: Final = frozenset({"role", "name", "finish_reason", "id", "index", "type
 def unread(read: tuple[Message, ...]) -> int:
     """Return how many parts of these messages nobody could read."""
     return sum(isinstance(part, OtherPart) and part.type == UNREAD for message in read for part in message.parts)
+
+
+def with_lost(read: tuple[Message, ...], first: int) -> tuple[tuple[Message, ...], int]:
+    """Return messages numbered from ``first`` on with a mark for those before them, and how many marks that is.
+
+    Attributes are dropped from the oldest on. A list that begins at 1 may have lost nothing: senders keep 0 for
+    instructions that not every request has.
+    """
+    if first < 2:
+        return read, 0
+    return (Message(role="other", parts=(OtherPart(type=UNREAD),)), *read), 1
 
 
 def messages(value: Value) -> tuple[Message, ...]:

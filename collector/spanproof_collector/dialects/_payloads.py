@@ -49,7 +49,7 @@ def answered(payload: Json) -> tuple[Message, ...]:
         case {"output": {"message": dict() as message}}:  # Bedrock
             return _finished(messages_of([message]), _fields(payload).get("stopReason"))
         case {"output": list() as items}:
-            return _one(messages_of(items))
+            return in_one(messages_of(items))
         case {"content": list() as blocks, "role": str() as role}:
             return _finished(messages_of([{"role": role, "content": blocks}]), _fields(payload).get("stop_reason"))
         case {"role": _} | {"lc": _} | {"type": str(), "data": dict()} | {"type": "ai"}:
@@ -64,7 +64,7 @@ def answered(payload: Json) -> tuple[Message, ...]:
             if len(payload) == 1 and isinstance(payload[0], dict) and {"update", "choices"} & payload[0].keys():
                 return answered(payload[0])
             if all(isinstance(item, dict) for item in payload):
-                return _one(messages_of(payload))
+                return in_one(messages_of(payload))
         case _:
             pass
     return ()
@@ -114,7 +114,7 @@ def _finished(said: tuple[Message, ...], reason: Json) -> tuple[Message, ...]:
     return tuple(Message(role=m.role, parts=m.parts, finish_reason=m.finish_reason or reason) for m in said)
 
 
-def _one(said: tuple[Message, ...]) -> tuple[Message, ...]:
+def in_one(said: tuple[Message, ...]) -> tuple[Message, ...]:
     """Put the items of one answer into one message, so that words beside a call are no answer of their own."""
     if len(said) < 2 or any(message.role != "assistant" for message in said):
         return said

@@ -35,7 +35,7 @@ class Registry:
 
     def of_span(self, attributes: Attributes, scope: str) -> tuple[Dialect, ...]:
         """Return the dialects whose marks or scope a span carries."""
-        return self._marked(scope, frozenset(attributes.keys() & self._marks))
+        return self._marked(scope, self._marks.intersection(attributes))
 
     def by_prefix(self, attributes: Attributes) -> tuple[Dialect, ...]:
         """Return the dialects one of whose prefixes begins a key: what is left of a span that lost its marks."""

@@ -17,9 +17,12 @@ from spanproof_collector.model.readings import (
     ABSENT,
     Absent,
     AgentRun,
+    CallPart,
     Message,
     ModelCall,
     Reading,
+    Recorded,
+    ResponsePart,
     ToolRun,
 )
 from spanproof_collector.model.spans import SpanEvent
@@ -139,6 +142,19 @@ def _read(item: dict[str, Json]) -> tuple[Message, ...]:
         return ()
 
 
+def _from_details(event: SpanEvent, arguments: Recorded, result: Recorded) -> tuple[Recorded, Recorded]:
+    """A tool's own details hold its call as an input and its answer as an output."""
+    got = event.attributes
+    given, _ = read_messages(got, semconv.INPUT_MESSAGES)
+    said, _ = read_messages(got, semconv.OUTPUT_MESSAGES)
+    for part in (part for message in (*(given or ()), *(said or ())) for part in message.parts):
+        if isinstance(part, CallPart) and isinstance(arguments, Absent):
+            arguments = part.arguments
+        elif isinstance(part, ResponsePart) and isinstance(result, Absent):
+            result = part.response
+    return arguments, result
+
+
 def _filled(run: ToolRun, events: Sequence[SpanEvent]) -> ToolRun:
     """A tool span's own message event holds its arguments, and its choice the result."""
     arguments, result = run.arguments, run.result
@@ -146,6 +162,8 @@ def _filled(run: ToolRun, events: Sequence[SpanEvent]) -> ToolRun:
     for event in events:
         got = event.attributes
         call_id = call_id or text(got, "id")
+        if event.name == semconv.EVENT_INFERENCE_DETAILS:
+            arguments, result = _from_details(event, arguments, result)
         if event.name == semconv.EVENT_TOOL_MESSAGE and isinstance(arguments, Absent) and "content" in got:
             arguments = loose(got["content"])
         elif event.name == semconv.EVENT_CHOICE and isinstance(result, Absent) and "message" in got:

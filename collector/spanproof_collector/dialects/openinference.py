@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from spanproof_collector.dialects._dialect import Dialect, SpanView
 from spanproof_collector.dialects._flat import gathered, listed
 from spanproof_collector.dialects._json import amount, broken, count, literal, loose, number, strings, text, unblocked
-from spanproof_collector.dialects._messages import UNREAD, messages_of, unread
+from spanproof_collector.dialects._messages import messages_of, with_lost
 from spanproof_collector.dialects._payloads import answered, history, offered, requested, tool_answer
 from spanproof_collector.dialects._usage import whole
 from spanproof_collector.model.readings import (
@@ -16,7 +16,6 @@ from spanproof_collector.model.readings import (
     Message,
     ModelCall,
     Other,
-    OtherPart,
     Reading,
     Recorded,
     Retrieval,
@@ -112,10 +111,7 @@ def _spread(attributes: Attributes, prefix: str) -> tuple[tuple[Message, ...], i
     """Return messages spread under a prefix, and how many parts were lost: indexes begin at 0 and have no gaps."""
     items = listed(gathered(attributes, prefix))
     read = messages_of([_message(item) for _, item in items])
-    missing = items[-1][0] + 1 - len(items) if items else 0
-    if missing and items[0][0]:
-        read = (Message(role="other", parts=(OtherPart(type=UNREAD),)), *read)
-    return read, unread(read) if missing else 0
+    return with_lost(read, items[0][0] if items else 0)
 
 
 def _model_call(attributes: Attributes, *, history: bool) -> ModelCall:

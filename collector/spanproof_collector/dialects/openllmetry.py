@@ -11,7 +11,7 @@ from spanproof_collector.dialects._conventions import read_operation, usage
 from spanproof_collector.dialects._dialect import Dialect, SpanView
 from spanproof_collector.dialects._flat import gathered, listed
 from spanproof_collector.dialects._json import BrokenError, broken, decode, literal, loose, text, unblocked
-from spanproof_collector.dialects._messages import UNREAD, messages_of, unread
+from spanproof_collector.dialects._messages import messages_of, with_lost
 from spanproof_collector.dialects._payloads import answered, history, offered, requested, tool_answer
 from spanproof_collector.model.readings import (
     ABSENT,
@@ -19,7 +19,6 @@ from spanproof_collector.model.readings import (
     Message,
     ModelCall,
     Other,
-    OtherPart,
     Reading,
     Recorded,
     ToolRun,
@@ -137,10 +136,7 @@ def _numbered(attributes: Attributes, call: ModelCall, *, history: bool) -> Mode
 def _spread(attributes: Attributes, prefix: str, default_role: str) -> tuple[tuple[Message, ...], int]:
     items = listed(gathered(attributes, prefix))
     read = messages_of([_message(item, default_role) for _, item in items])
-    missing = items[-1][0] + 1 - len(items) if items else 0
-    if missing and items[0][0]:
-        read = (Message(role="other", parts=(OtherPart(type=UNREAD),)), *read)
-    return read, unread(read) if missing else 0
+    return with_lost(read, items[0][0] if items else 0)
 
 
 def _message(item: Json, default_role: str) -> dict[str, Json]:

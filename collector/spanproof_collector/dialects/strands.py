@@ -30,6 +30,6 @@ class Strands(Dialect):
             return with_events(agent_run(attributes, "invoke_workflow", history=span.history), span)
         reading = with_events(read_operation(attributes, history=span.history), span)
         if isinstance(reading, ToolRun) and attributes.get(_STATUS) == "error":
-            said = "" if isinstance(reading.result, Absent) else reading.result
-            return replace(reading, error=said if isinstance(said, str) and said else canonical(said) or "error")
+            said = "error" if isinstance(reading.result, Absent) else reading.result
+            return replace(reading, error=said if isinstance(said, str) else canonical(said))
         return reading

@@ -127,6 +127,9 @@ class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     """What the dialect says of a failure beside the span's status."""
 
+    answered_beside: bool = False
+    """Its answer came as a stream, and may stand in a span of its own that began later beside it."""
+
     cost: Decimal | None = None
     """What the sender recorded of the cost of this call, in USD."""
 

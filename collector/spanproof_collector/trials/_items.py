@@ -1,6 +1,7 @@
 """One span with what it says, and how two tellings of one inference or one tool run become one."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -8,6 +9,9 @@ from spanproof_collector.dialects import word
 from spanproof_collector.model.readings import Absent, ModelCall, Reading, ToolRun
 from spanproof_collector.model.spans import Span, SpanEvent
 from spanproof_instrumentation import semconv
+
+_TRACEBACK: Final = "Traceback (most recent call last)"
+"""Some senders put a whole traceback behind the error."""
 
 
 def _exception(event: SpanEvent) -> str:
@@ -34,7 +38,8 @@ class ReadSpan:
     def error(self) -> str:
         """What is said of the failure: by the dialect, the status, or an exception's event."""
         told = getattr(self.reading, "error", None) or self.span.status_message
-        return told or next((said for event in reversed(self.span.events) if (said := _exception(event))), "")
+        told = told or next((said for event in reversed(self.span.events) if (said := _exception(event))), "")
+        return told.partition(_TRACEBACK)[0].strip() or told
 
     def read_as(self, reading: Reading) -> "ReadSpan":
         """The same span, read otherwise."""

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from spanproof_collector.dialects import (
     LogStep,
     MessageEvent,
@@ -162,6 +164,26 @@ def _pseudo_span(record: LogRecord, *, known_span: bool) -> Span:
     )
 
 
+def _with_streams(items: Sequence[ReadSpan]) -> list[ReadSpan]:
+    """Put the answer of a stream, told by a span of its own, into the span of the request beside it."""
+    found = {(item.span.trace_id, item.span.span_id): item for item in items}
+    for item in items:
+        call = item.reading
+        if not isinstance(call, ModelCall) or not call.answered_beside or item.failed:
+            continue
+        for other in items:
+            here = found[(other.span.trace_id, other.span.span_id)]
+            beside = (other.span.trace_id, other.span.parent_span_id) == (item.span.trace_id, item.span.parent_span_id)
+            later = other.span.start >= item.span.end
+            told = here.reading
+            if beside and later and isinstance(told, ModelCall) and told.output and told.input == call.input:
+                whole = replace(merged(call, told), response_model=told.response_model or call.response_model)
+                found[(item.span.trace_id, item.span.span_id)] = item.read_as(whole)
+                found[(other.span.trace_id, other.span.span_id)] = other.read_as(Other(operation=told.operation))
+                break
+    return [found[(item.span.trace_id, item.span.span_id)] for item in items]
+
+
 def _told_once(items: Sequence[ReadSpan]) -> list[ReadSpan]:
     """Make one of an inference and the inference around it: a framework and the client under it tell of the same call.
 
@@ -239,7 +261,7 @@ def read(spans: Sequence[Span], logs: Sequence[LogRecord]) -> ReadTrial:
             depth = depths[key] + 1 if known else 0
             items.append(ReadSpan(span=_pseudo_span(record, known_span=known), reading=alone, depth=depth))
     items = steps_of(entries, items)
-    items = _told_once(sorted(items, key=lambda item: item.order))
+    items = _told_once(_with_streams(sorted(items, key=lambda item: item.order)))
     found_evidence = sorted(
         (item for span in spans for item in evidence.of_span(span)), key=lambda item: (item.time, item.span_id)
     )

@@ -125,7 +125,7 @@ def _status(
         return "waiting", "approval", paused.runs[-1][0].span.span_id
     if failing is not None:
         kind = failing.span.attributes.get(semconv.ERROR_TYPE)
-        return "error", kind if isinstance(kind, str) else failing.span.status_message or None, failing.span.span_id
+        return "error", kind if isinstance(kind, str) else failing.error or None, failing.span.span_id
     if trial.damaged:
         return "incomplete", RECORDING_CUT, None
     if root_missing:

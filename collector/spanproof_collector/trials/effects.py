@@ -59,6 +59,7 @@ _REFUSED: Final = re.compile(
     r"( by (the )?(user|human|operator|approver|policy))?"
     r"|(the )?user (has )?(denied|rejected|declined|refused|doesn't want to allow|did not approve)"
     r"( (this|the) (tool|call|tool call|action|request|permission))?( to run)?"
+    r"|(the )?user rejected the tool call for \S{1,80}( with (id|reason).{0,2000})?"
     r"|permission to use .{1,80} (was |has been )?denied( by (the )?user)?"
     r"|(request|call|action) (was )?(not approved|denied|rejected) by (the )?(user|human|operator|approver|policy)"
     r")\W*$",
@@ -78,6 +79,12 @@ _SHORT: Final = 300
 """Longer than this a text speaks of many things, and only its beginning is taken for the answer."""
 
 _REDACTED: Final = re.compile(r"^\W*(redacted|removed|hidden|filtered|omitted)\W*$|^\*{3,}$", re.IGNORECASE)
+# What frameworks answer to the model where a call's arguments did not fit its tool: they never called it.
+_ARGUMENTS_REFUSED: Final = re.compile(
+    r"^\W*(error:? )?(validation failed for input parameters|error invoking tool .{1,80} with kwargs"
+    r"|invalid json input for tool|an error occurred while parsing tool arguments)",
+    re.IGNORECASE,
+)
 # Only what says that the call never began: its own arguments were refused, or there is no such tool.
 _NEVER_BEGAN: Final = re.compile(
     r"invalid (tool )?(arguments?|params?|parameters?|input)\b|missing required (argument|parameter)"
@@ -218,7 +225,7 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         error_type = item.span.attributes.get(semconv.ERROR_TYPE)
         kind = error_type if isinstance(error_type, str) else ""
         said = item.error or kind or "error"
-        if _NEVER_BEGAN.search(f"{kind} {said}"):
+        if _ARGUMENTS_REFUSED.search(said) or _NEVER_BEGAN.search(f"{kind} {said}"):
             return "no", "validation", said
         return "unknown", "error", said
     if any(run.done and not item.failed for item, run in call.runs) and call.response_is_error is not True:
@@ -228,6 +235,8 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     if not isinstance(response, Absent):
         told = _error_text(response) or ((answer or "error") if call.response_is_error else None)
+        if told is not None and _ARGUMENTS_REFUSED.search(told):
+            return "no", "validation", told
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     if any(item.span.status == "OK" and item.span.scope.name == IMPORTED for item, _ in call.runs):
         return "yes", "status", None

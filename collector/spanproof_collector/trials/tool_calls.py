@@ -249,14 +249,7 @@ def _handoffs(trial: ReadTrial, calls: _Calls, item: ReadSpan, target: str) -> l
     Those that name the agent; else those whose name is a handoff's, else those asked for beside it, latest first.
     """
     words = re.sub(r"\W+", "_", target.lower()).strip("_")
-    asked = [
-        call
-        for call in calls.all
-        if not call.runs
-        and call.asked_by is not None
-        and call.asked_at[0] <= item.span.start
-        and call.asked_by.span.trace_id == item.span.trace_id
-    ]
+    asked = [call for call in calls.all if not call.runs and _may_precede(call, item)]
     named = [call for call in asked if words and words in re.sub(r"\W+", "_", call.name.lower())]
     of_class = [call for call in asked if HANDOFF.search(call.name.lower())]
     beside = [
@@ -265,6 +258,13 @@ def _handoffs(trial: ReadTrial, calls: _Calls, item: ReadSpan, target: str) -> l
         if call.asked_by is not None and call.asked_by.span.parent_span_id == item.span.parent_span_id
     ]
     return named or of_class[::-1] or beside[::-1]
+
+
+def _may_precede(call: JoinedCall, item: ReadSpan) -> bool:
+    """True unless the call was asked for in another trace or later; who asked is not known of every call."""
+    if call.asked_by is None:
+        return True
+    return call.asked_at[0] <= item.span.start and call.asked_by.span.trace_id == item.span.trace_id
 
 
 def _decided(
