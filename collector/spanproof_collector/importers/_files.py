@@ -132,10 +132,14 @@ class ReadableFile:
                 return first
         return next((line for line in b"".join(parts).split(b"\n") if line.strip()), None)
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the content line by line; a line that is cut off too."""
+    def lines(self, most: int | None = None) -> Iterator[bytes]:
+        """Yield the content line by line; a line that is cut off too. ``most`` is after how many bytes to stop."""
         parts: list[bytes] = []
+        size = 0
         for chunk in self.chunks():
+            size += len(chunk)
+            if most is not None and size > most:
+                return
             first, *more = chunk.split(b"\n")
             parts.append(first)
             for line in more:
@@ -163,13 +167,9 @@ class ReadableFile:
         The first or the last line may be damaged. A single line that is one object is an opening of one, and a
         ``document`` too.
         """
-        if not self._is_json:
+        if not self._is_json or self.head.removeprefix(_BOM).lstrip().startswith(b"["):
             return ()
-        start = self.start(_OPENING)
-        *lines, last = start.split(b"\n")
-        if len(start) < _OPENING:
-            lines.append(last)
-        texts = (line.removeprefix(_BOM).strip() for line in lines)
+        texts = (line.removeprefix(_BOM).strip() for line in self.lines(_OPENING))
         found = [_parsed(text) for text in islice(filter(None, texts), _LOOKED_AT)]
         objects = tuple(value for value in found if isinstance(value, dict))
         return objects if len(objects) * 2 >= len(found) else ()

@@ -1,6 +1,7 @@
 """The synchronous way into the store, for importers: the same walk, blocks of the same size."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -11,6 +12,9 @@ from spanproof_collector.pipeline.converting import Converted, convert
 from spanproof_collector.pipeline.writing import BLOCK_ROWS
 from spanproof_collector.store import Store
 
+_BLOCK_BYTES: Final = 32 * 1024**2
+"""A block of long contents is written before it has its rows: what waits is held in memory."""
+
 
 class Writer:
     """Collects requests into blocks and writes those. Nothing is promised before ``flush`` returns."""
@@ -19,7 +23,7 @@ class Writer:
         self._store = store
         self._sent = Sent(deletions=store.deletions)
         self._waiting: list[Converted] = []
-        self._rows = 0
+        self._rows = self._bytes = 0
 
     def add(
         self,
@@ -36,7 +40,8 @@ class Writer:
         converted = convert(request, data, self._sent, origin, refused)
         self._waiting.append(converted)
         self._rows += converted.rows
-        if self._rows >= BLOCK_ROWS:
+        self._bytes += converted.size
+        if self._rows >= BLOCK_ROWS or self._bytes >= _BLOCK_BYTES:
             self.flush()
         return converted.batch
 
@@ -46,6 +51,7 @@ class Writer:
         Raises:
             StoreError: it could not be written.
         """
-        waiting, self._waiting, self._rows = self._waiting, [], 0
+        waiting, self._waiting = self._waiting, []
+        self._rows = self._bytes = 0
         if waiting:
             commit(self._store, waiting, self._sent)

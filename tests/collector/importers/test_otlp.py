@@ -1,6 +1,9 @@
 import gzip
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf.json_format import MessageToDict
@@ -10,8 +13,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from spanproof_collector.errors import CollectorError
 from spanproof_collector.importers import NoSuchFileError, Rejection, UnknownFormatError, import_paths
+from spanproof_collector.pipeline import Writer
 from spanproof_collector.store import Store
-from tests.factories import log_record, logs, span, trace_id, traces
+from spanproof_collector.trials import read_trials
+from tests.factories import agent, chat, log_record, logs, said, span, trace_id, traces
 from tests.shared import CAPTURES, needs_captures
 
 REQUEST = traces(span("a", {"k": "v"}), span("b"), span("c"))
@@ -34,6 +39,7 @@ def spelled(request: Message, indent: int | None = None) -> bytes:
                 assert isinstance(request, ExportTraceServiceRequest)
                 sent = request.resource_spans[0].scope_spans[0].spans[number]
                 each |= {"traceId": sent.trace_id.hex(), "spanId": sent.span_id.hex(), "kind": 1}
+                each |= {"parentSpanId": sent.parent_span_id.hex()} if sent.parent_span_id else {}
     return json.dumps(found, indent=indent).encode()
 
 
@@ -194,3 +200,70 @@ def test_every_capture_imports_whole_and_once(store: Store) -> None:
         found = import_paths(store, [CAPTURES / known["dir"]])
         counted = (found.spans, found.log_records, found.rejected)
         assert counted == (known["spans"], known["log_records"], ()), known["dir"]
+
+
+def in_snake_case(body: bytes) -> bytes:
+    """Return OTLP/JSON under protobuf's own names of fields."""
+
+    def snake(value: object) -> object:
+        if isinstance(value, list):
+            return [snake(item) for item in value]
+        if isinstance(value, dict):
+            return {re.sub("[A-Z]", lambda m: "_" + m[0].lower(), key): snake(item) for key, item in value.items()}
+        return value
+
+    return json.dumps(snake(json.loads(body))).encode()
+
+
+def of_old(body: bytes) -> bytes:
+    """Return OTLP/JSON as versions before 0.19 spelled it."""
+    return body.replace(b'"scopeSpans"', b'"instrumentationLibrarySpans"').replace(
+        b'"scope"', b'"instrumentationLibrary"'
+    )
+
+
+@pytest.mark.parametrize("spell", [in_snake_case, of_old], ids=["snake case", "before 0.19"])
+def test_older_spellings_give_the_same_spans(store: Store, folder: Path, spell: Callable[[bytes], bytes]) -> None:
+    (folder / "a.json").write_bytes(spell(spelled(REQUEST)))
+    found = import_paths(store, [folder])
+    assert (found.formats, found.spans, found.rejected) == ({"otlp": 1}, 3, ())
+    (records,) = store.read_traces([("default", trace_id("a").hex())]).values()
+    assert {(span.name, span.scope.name) for span in records.spans} == {(name, "test.agent") for name in "abc"}
+    assert records.spans[0].attributes.keys() <= {"k"}
+
+
+def test_a_line_that_is_cut_off_leaves_its_trace_incomplete_and_others_as_they_are(store: Store, folder: Path) -> None:
+    whole = [traces(span("a", agent(), seconds=9)), traces(span("x", agent(), trace="b", key="x"))]
+    cut = traces(span("b", chat([], [said("assistant", "x")]), parent="a", at=1), span("c", parent="a", at=2))
+    (folder / "a.jsonl").write_bytes(lines(*whole, cut)[:-40])
+    found = import_paths(store, [folder])
+    assert ([each.line for each in found.rejected], found.log_records) == ([3], 0)
+    by_trace = {trial.trace_ids[0]: trial for trial in read_trials(store)}
+    broken, other = by_trace[trace_id("a").hex()], by_trace[trace_id("b").hex()]
+    assert (broken.status, broken.status_reason, broken.path) == ("incomplete", "recording_cut", "a.jsonl")
+    assert other.status == "complete"
+
+
+@pytest.mark.parametrize("form", ["protobuf", "JSON"])
+def test_a_large_file_is_read_in_pieces(store: Store, folder: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sizes from which files are read in pieces are lowered here; each piece is a request of its own."""
+    monkeypatch.setattr("spanproof_collector.importers._files._CHUNK", 1024)
+    monkeypatch.setattr("spanproof_collector.importers.otlp._PIECE", 4096)
+    monkeypatch.setattr("spanproof_collector.importers.otlp._LARGE", 4096)
+    requests = [traces(span(f"s{n}", {"k": "v" * 50})) for n in range(200)]
+    joined = b"".join(request.SerializeToString() for request in requests)
+    groups = [group for request in requests for group in json.loads(spelled(request))["resourceSpans"]]
+    body = joined if form == "protobuf" else json.dumps({"resourceSpans": groups}, indent=1).encode()
+    (folder / "a").write_bytes(body)
+    sizes: list[int] = []
+    add = Writer.add
+
+    def watched(self: Writer, request: Any, data: bytes, *rest: Any) -> Any:
+        sizes.append(len(data))
+        return add(self, request, data, *rest)
+
+    monkeypatch.setattr(Writer, "add", watched)
+    found = import_paths(store, [folder])
+    assert (found.spans, found.rejected) == (200, ())
+    assert len(sizes) > 5
+    assert max(sizes) < len(body) / 4
