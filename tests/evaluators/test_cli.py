@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from spanproof_collector.store import open_store
 from spanproof_evaluators.__main__ import main
 from spanproof_evaluators.cli.group import COMMANDS, cli
+from spanproof_instrumentation import semconv
 from tests.evaluators.shop import SUITE, attempt
+from tests.factories import span, traces
 from tests.storing import put
 
 TRIAL_KEYS = {
@@ -29,8 +31,10 @@ MEASURE_KEYS = {
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Return a folder with a filled store and a suite file."""
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a filled store and a suite file. What came is settled at once."""
+    monkeypatch.setenv("SPANPROOF_SETTLE", "0")
+    monkeypatch.setenv("SPANPROOF_IDLE", "0")
     with open_store(f"chdb://{tmp_path}/store") as store:
         put(
             store,
@@ -81,6 +85,7 @@ def test_evaluate_and_report_have_the_promised_shape(place: Path, capsys: pytest
     suite = str(place / "suite.json")
     (evaluated,) = Ran(place, capsys, "evaluate", "--suite", suite, "--json").lines
     (reported,) = Ran(place, capsys, "report", "--suite", suite, "--json").lines
+    assert evaluated.pop("left_for_later") == 0
     assert reported == evaluated
     assert reported.keys() >= {"suite", "filter", "certificate", "variants", "results"}
     variants: dict[str, dict[str, dict[str, dict[str, object]]]] = reported["variants"]  # type: ignore[assignment]
@@ -286,3 +291,47 @@ def test_import_of_nothing_usable_could_not_run(tmp_path: Path, capsys: pytest.C
     assert ran.code == 2
     assert "nothing was usable" in ran.err
     assert Ran(tmp_path, capsys, "import", str(tmp_path / "none.pb")).code == 2
+
+
+def test_what_may_still_go_on_is_left_for_later_and_evaluated_when_it_is_settled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        put(store, attempt("over"), attempt("open", refunds=None, at=10))
+    waiting = Ran(tmp_path, capsys, "evaluate", "--json")
+    (told,) = waiting.lines
+    assert (waiting.code, told["left_for_later"]) == (0, 1)
+    assert {one["trial_id"] for one in told["trials"]} == {"over"}  # type: ignore[attr-defined]  # a list in JSON
+    assert "1 trial not settled yet" in waiting.err
+    assert [one["trial_id"] for one in Ran(tmp_path, capsys, "trials", "--json", "--unsettled").lines] == ["open"]
+    assert [one["trial_id"] for one in Ran(tmp_path, capsys, "trials", "--json", "--settled").lines] == ["over"]
+    for more in (["--settle", "0"], ["--include-unsettled"]):
+        (told,) = Ran(tmp_path, capsys, "evaluate", "--json", *more).lines
+        assert (told["left_for_later"], len(told["trials"])) == (0, 2)  # type: ignore[arg-type]  # a list in JSON
+
+
+def test_a_trial_says_whether_it_is_settled_and_when_the_last_of_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        put(store, attempt("open", refunds=None))
+    (open_,) = Ran(tmp_path, capsys, "trials", "--json").lines
+    assert open_["settled"] is False
+    assert int(str(open_["last_received_at"])) > 1_700_000_000 * 10**9
+    (later,) = Ran(tmp_path, capsys, "trials", "--json", "--settle", "0").lines
+    assert later["settled"] is True
+
+
+def test_a_late_span_takes_the_verdict_back_and_the_next_evaluation_gives_it_again(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = str(place / "suite.json")
+    Ran(place, capsys, "evaluate", "--suite", suite)
+    with open_store(f"chdb://{place}/store") as store:
+        label = {semconv.TRIAL_ID: "plain"}
+        put(store, traces(span("late", label, trace="plain", parent="plain-agent", at=2)))
+    (stale,) = Ran(place, capsys, "trials", "--json", "--trial", "plain").lines
+    assert stale["outcome"]["reason"] == "evidence_changed"  # type: ignore[index]  # an object in JSON
+    Ran(place, capsys, "evaluate", "--suite", suite)
+    (again,) = Ran(place, capsys, "trials", "--json", "--trial", "plain").lines
+    assert again["outcome"]["state"] == "verified"  # type: ignore[index]  # an object in JSON

@@ -276,6 +276,12 @@ class Trial:
     timed: bool = True
     """False where the recording has no times: ``started_at`` and ``ended_at`` tell nothing then."""
 
+    received_at: int | None = field(default=None, compare=False)
+    """When the last of it came over the wire, in Unix nanoseconds; ``None``: all of it is from files.
+
+    No part of what is known of the trial: the same spans sent at another time are the same trial.
+    """
+
     @property
     def key(self) -> str:
         """What results on it are kept under: its id, and what that is the id of.

@@ -6,7 +6,7 @@ and of their long texts only those that the records refer to.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, cast
 
 from spanproof_collector.store.queries import Query
@@ -96,7 +96,7 @@ def _read_some(
     for key, known in rows.items():
         read = RecordReader(project, content, shared).read((), list(known.values())[:most])
         cut = (("", "log records"),) if len(known) > most else ()
-        yield key, Records(logs=read.logs, source=read.source, path=read.path, lost=(*read.lost, *cut))
+        yield key, replace(read, lost=(*read.lost, *cut))
 
 
 def read_loose_content(store: Store, project: str, rows: Iterable[Row]) -> dict[str, str]:

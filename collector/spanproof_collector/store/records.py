@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from spanproof_collector.model.spans import (
     SPAN_KINDS,
@@ -18,6 +18,9 @@ from spanproof_collector.model.spans import (
 )
 from spanproof_collector.model.values import Value
 from spanproof_collector.store.values import LostContentError, decode
+
+WIRE: Final = "otlp"
+"""What ``source`` says of what was sent, and not read from a file."""
 
 Row: TypeAlias = "tuple[object, ...]"
 Name = TypeVar("Name")
@@ -36,6 +39,9 @@ class Records:
     logs: tuple[LogRecord, ...] = ()
     source: str = "otlp"
     path: str | None = None
+    received_at: int = 0
+    """When the last of what stands came over the wire, in Unix nanoseconds, to the millisecond; 0: all is of files."""
+
     lost: tuple[tuple[str, str], ...] = ()
     """Values whose content row is not there, as (span id or record id, key): they read as ``None``, and are not
     what was sent."""
@@ -62,11 +68,13 @@ class RecordReader:
             source, path = cast("tuple[str, str]", span_rows[0][21:23])
         elif log_rows:
             source, path = cast("tuple[str, str]", log_rows[0][17:19])
+        arrivals = [*((row[21], row[24]) for row in span_rows), *((row[17], row[19]) for row in log_rows)]
         return Records(
             spans=tuple(self._span(row) for row in span_rows),
             logs=tuple(self._log(row) for row in log_rows),
             source=source,
             path=path or None,
+            received_at=max((cast(int, milli) for came, milli in arrivals if came == WIRE), default=0) * 1_000_000,
             lost=tuple(self._lost),
         )
 

@@ -10,12 +10,16 @@ from spanproof_collector.trials.effects import infer_class
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit
 from spanproof_collector.trials.members import Component, Listing, Member, list_components, read_components
 from spanproof_collector.trials.reindexing import Reindexed, reindex
+from spanproof_collector.trials.settling import IDLE_SECONDS, SETTLE_SECONDS, Settling
 
 __all__ = [
+    "IDLE_SECONDS",
+    "SETTLE_SECONDS",
     "Component",
     "Listing",
     "Member",
     "Reindexed",
+    "Settling",
     "TraceInfo",
     "TraceKey",
     "Unit",

@@ -1,7 +1,7 @@
 """Trials with what they are made of, component by component: the traces that must be read together."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from spanproof_collector.model.filters import Filter
@@ -143,13 +143,15 @@ def _members(
         held = [loose.get(id(item), (item.project, item.trace_id)) for item in items]
         _, first = min((_time(item), key) for item, key in zip(items, held, strict=True))
         stored, own = records[first], set(held)
-        trial = assemble(
+        assembled = assemble(
             part,
             whole_traces={key[1]: found for key, found in spans.items() if key in own},
             source=stored.source,
             path=stored.path,
             lost_values=sum(len(records[key].lost) for key in own),
         )
+        received = max(records[key].received_at for key in own)
+        trial = replace(assembled, received_at=received or None)
         yield Member(trial=trial, records=part, wanted=matches(trial, wanted))
 
 

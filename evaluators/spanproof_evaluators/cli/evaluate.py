@@ -1,5 +1,7 @@
 """spanproof evaluate: rules and verifiers over stored trials, their words into the store."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from spanproof_evaluators.cli.options import (
@@ -9,44 +11,63 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    settling_options,
     split_suites,
     store_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console, tell
 
+if TYPE_CHECKING:
+    from spanproof_collector.model.trials import Trial
+
 
 @click.command("evaluate", short_help="Judge stored trials by rules and checks; store the verdicts.")
 @store_option
 @filter_options
 @unit_option
+@settling_options
+@click.option("--include-unsettled", is_flag=True, help="Evaluate trials that may still go on, too.")
 @json_option
 def command(
-    address: str, unit: Unit, as_json: bool, suites: tuple[str, ...], **given: tuple[str, ...] | str | None
+    address: str,
+    unit: Unit,
+    settle_seconds: float,
+    idle_seconds: float,
+    include_unsettled: bool,
+    as_json: bool,
+    suites: tuple[str, ...],
+    **given: tuple[str, ...] | str | None,
 ) -> None:
     """Replay trials, apply rules and the checks of a suite, and store what they say.
 
     --suite takes a file that defines the suite. Without one there is no verifier, and every outcome is unavailable.
+    Trials that may still go on are left for later, and counted.
 
     Exit codes: 0 done, 2 could not run. What the gates say is 'spanproof report'.
     """
+    from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import NoTrialsError
+    from spanproof_evaluators.reports.wording import plural
     from spanproof_evaluators.runner import evaluate, report
 
     suite, labels = split_suites(suites)
     wanted = read_filter({**given, "suites": labels})
+    settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
+    left: list[Trial] = []
     with open_existing(address) as store:
-        found = list(evaluate(store, wanted, suite, unit=unit))
-    if not found:
+        found = list(evaluate(store, wanted, suite, unit=unit, settling=settling, left=left.append))
+    if not found and not left:
         raise NoTrialsError(describe(wanted))
+    if left:
+        tell(f"{plural(len(left), 'trial')} not settled yet, left for later: --settle, or --include-unsettled")
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
 
-        click.echo(line(report_json(report(found, suite, described=describe(wanted)))))
+        click.echo(line(report_json(report(found, suite, described=describe(wanted))) | {"left_for_later": len(left)}))
         return
     from spanproof_evaluators.model.assessments import by_urgency
     from spanproof_evaluators.reports.terminal import print_trials
-    from spanproof_evaluators.reports.wording import plural
 
     print_trials(console(), by_urgency(found))
     tell(f"{plural(len(found), 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")

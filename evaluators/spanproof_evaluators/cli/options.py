@@ -39,6 +39,33 @@ unit_option = click.option(
     help="What a trial is where no trial label says so.",
 )
 
+_settle = click.option(
+    "--settle",
+    "settle_seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    envvar="SPANPROOF_SETTLE",
+    metavar="SECONDS",
+    help="A trial is settled when its root ended and nothing came for so long. Also SPANPROOF_SETTLE.",
+)
+_idle = click.option(
+    "--idle",
+    "idle_seconds",
+    type=click.FloatRange(min=0),
+    default=600.0,
+    show_default=True,
+    envvar="SPANPROOF_IDLE",
+    metavar="SECONDS",
+    help="The same for a trial whose root is missing or never ended. Also SPANPROOF_IDLE.",
+)
+
+
+def settling_options(command: Callable[P, R]) -> Callable[P, R]:
+    """Add the options that say when a trial is settled."""
+    return _settle(_idle(command))
+
+
 _NAMES: Final = {
     "projects": "project",
     "sessions": "session",

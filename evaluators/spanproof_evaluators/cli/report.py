@@ -12,6 +12,7 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    settling_options,
     split_suites,
     store_option,
     unit_option,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @store_option
 @filter_options
 @unit_option
+@settling_options
 @json_option
 @click.option("-v", "--verbose", is_flag=True, help="All that stands beside each number, and every trial's proof.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one self-contained file.")
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 def command(
     address: str,
     unit: Unit,
+    settle_seconds: float,
+    idle_seconds: float,
     as_json: bool,
     verbose: bool,
     html: Path | None,
@@ -50,13 +54,15 @@ def command(
 
     Exit codes: 0 done, whatever the gates say; 2 could not run.
     """
+    from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import EvaluatorError, NoTrialsError
     from spanproof_evaluators.runner import assess, report
 
     suite, labels = split_suites(suites)
+    settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     wanted = read_filter({**given, "suites": labels})
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit))
+        found = list(assess(store, wanted, suite, unit=unit, settling=settling))
     if not found:
         raise NoTrialsError(describe(wanted))
     made = report(found, suite, described=describe(wanted), by=by)

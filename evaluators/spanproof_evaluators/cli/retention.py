@@ -10,6 +10,8 @@ def command() -> None:
     """Say how long each project is kept, and delete what is older. Without a word everything is kept for good.
 
     A server applies it by itself: when it starts, and every hour.
+
+    Exit codes: 0 done, 2 could not run.
     """
 
 

@@ -9,6 +9,7 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    settling_options,
     store_option,
     unit_option,
 )
@@ -19,21 +20,34 @@ from spanproof_evaluators.cli.output import console, tell
 @store_option
 @filter_options
 @unit_option
+@settling_options
+@click.option("--settled/--unsettled", "only", default=None, help="Only trials that are settled, or that are not.")
 @json_option
-def command(address: str, unit: Unit, as_json: bool, **given: tuple[str, ...] | str | None) -> None:
+def command(
+    address: str,
+    unit: Unit,
+    settle_seconds: float,
+    idle_seconds: float,
+    only: bool | None,
+    as_json: bool,
+    **given: tuple[str, ...] | str | None,
+) -> None:
     """List trials: false successes, unknown effects, unproven claims, the rest; then the newest first.
 
     Verdicts are those that 'spanproof evaluate' stored. With --json one object a line.
 
     Exit codes: 0 done, 2 could not run.
     """
+    from spanproof_collector.trials import Settling
     from spanproof_evaluators.model.assessments import by_urgency
     from spanproof_evaluators.reports.machine import line, trial_json
     from spanproof_evaluators.runner import assess
 
     wanted = read_filter(given)
+    settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     with open_existing(address) as store:
-        found = by_urgency(assess(store, wanted, unit=unit))
+        every = assess(store, wanted, unit=unit, settling=settling)
+        found = by_urgency(one for one in every if only in (None, one.settled))
     if as_json:
         for one in found:
             click.echo(line(trial_json(one)))

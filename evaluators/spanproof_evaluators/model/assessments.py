@@ -38,6 +38,9 @@ class Assessment:
     evidence: str = ""
     """SHA-256 of the trial as it was read."""
 
+    settled: bool = True
+    """Whether no more of the trial is to be expected."""
+
     def result(self, evaluator: str) -> Result | None:
         """Return what an evaluator said, ``None`` where it was not asked or had nothing to say."""
         return next((one for one in self.results if one.evaluator == evaluator), None)

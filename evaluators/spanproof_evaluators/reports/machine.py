@@ -35,6 +35,8 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
         "agent": {"name": trial.agent_name, "version": trial.agent_version, "models": list(trial.models)},
         "started_at": str(trial.started_at) if trial.timed else None,
         "ended_at": str(trial.ended_at) if trial.timed else None,
+        "settled": one.settled,
+        "last_received_at": None if trial.received_at is None else str(trial.received_at),
         "status": trial.status,
         "status_reason": trial.status_reason,
         "solved": one.solved,

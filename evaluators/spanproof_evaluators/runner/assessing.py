@@ -1,12 +1,13 @@
 """Assessing: rules and verifiers over trials, their words into the store and out of it again."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
-from spanproof_collector.trials import Unit, read_trials
+from spanproof_collector.trials import Settling, Unit, read_trials
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.results import Result
@@ -31,35 +32,62 @@ def assess_trial(trial: Trial, suite: Suite | None) -> Assessment:
 
 
 def evaluate(
-    store: Store, wanted: Filter, suite: Suite | None, *, unit: Unit = "session", at: int | None = None
+    store: Store,
+    wanted: Filter,
+    suite: Suite | None,
+    *,
+    unit: Unit = "session",
+    at: int | None = None,
+    settling: Settling | None = None,
+    left: Callable[[Trial], None] = lambda trial: None,
 ) -> Iterator[Assessment]:
     """Yield every trial's assessment, its results written to the store before it is handed on.
 
-    ``at`` is when the evaluation took place, in Unix nanoseconds; now, where nothing is given.
+    Args:
+        store: where trials are and results go.
+        wanted: which trials.
+        suite: what the trials' tasks demand.
+        unit: ``trace`` splits sessions by trace.
+        at: when the evaluation took place, in Unix nanoseconds; now, where nothing is given.
+        settling: only trials that are settled by it are evaluated; ``None`` evaluates all.
+        left: told of each trial that is not, and is left for later.
     """
     moment = time.time_ns() if at is None else at
+    now = time.time_ns()
     batch: list[Assessment] = []
     for trial in read_trials(store, wanted, unit=unit):
-        batch.append(assess_trial(trial, suite))
+        settled = (settling or Settling()).settled(trial, now)
+        if settling is not None and not settled:
+            left(trial)
+            continue
+        batch.append(replace(assess_trial(trial, suite), settled=settled))
         if len(batch) == TRIALS_A_WRITE:
             yield from _written(store, batch, suite, moment)
             batch = []
     yield from _written(store, batch, suite, moment)
 
 
-def assess(store: Store, wanted: Filter, suite: Suite | None = None, *, unit: Unit = "session") -> Iterator[Assessment]:
+def assess(
+    store: Store,
+    wanted: Filter,
+    suite: Suite | None = None,
+    *,
+    unit: Unit = "session",
+    settling: Settling | None = None,
+) -> Iterator[Assessment]:
     """Yield every trial with what the store says of it; nothing is run again.
 
     Results that were found on other evidence (a span came later) or by another version of the suite are no results on
     this trial: the outcome is ``unavailable`` and says that the trial waits to be evaluated.
     """
+    rule, now = settling or Settling(), time.time_ns()
     batch: list[Trial] = []
     for trial in read_trials(store, wanted, unit=unit):
         batch.append(trial)
         if len(batch) == TRIALS_A_WRITE:
-            yield from _read(store, batch, suite)
+            yield from _read(store, batch, suite, rule, now)
             batch = []
-    yield from _read(store, batch, suite)
+    yield from _read(store, batch, suite, rule, now)
 
 
 def _written(store: Store, batch: Sequence[Assessment], suite: Suite | None, at: int) -> Sequence[Assessment]:
@@ -68,14 +96,14 @@ def _written(store: Store, batch: Sequence[Assessment], suite: Suite | None, at:
     return batch
 
 
-def _read(store: Store, trials: Sequence[Trial], suite: Suite | None) -> Iterator[Assessment]:
+def _read(store: Store, trials: Sequence[Trial], suite: Suite | None, rule: Settling, now: int) -> Iterator[Assessment]:
     """Yield the trials with their stored results."""
     if not trials:
         return
     found = stored.by_trial(store.read_results([stored.key(trial) for trial in trials]))
     for trial in trials:
         outcome, results = stored.read(found.get((trial.project, stored.key(trial)), {}), trial, suite)
-        yield _assessment(trial, suite, outcome, results)
+        yield replace(_assessment(trial, suite, outcome, results), settled=rule.settled(trial, now))
 
 
 def _assessment(trial: Trial, suite: Suite | None, outcome: Outcome, results: tuple[Result, ...]) -> Assessment:

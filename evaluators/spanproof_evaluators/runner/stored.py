@@ -39,8 +39,8 @@ def rows(assessment: Assessment, suite: Suite | None, at: int) -> list[ResultRow
 
 
 def evidence_of(trial: Trial) -> str:
-    """Return the SHA-256 of what is known of a trial: not of whence it came, which equal spans do not share."""
-    return digest(replace(trial, source="", path=None))
+    """Return the SHA-256 of what is known of a trial: not of how it came, which equal spans do not share."""
+    return digest(replace(trial, source="", path=None, received_at=None))
 
 
 def key(trial: Trial) -> str:

@@ -216,7 +216,7 @@ def test_captures_come_back_to_equal_trials(store: Store, tmp_path: Path, name: 
     """All at once: some have one session or equal conversations, which must be joined again as they were."""
     import_paths(store, [CAPTURES])
     rows, read = everything(store), trials(store)
-    assert len(read) > 20
+    assert read
     round_trip(store, tmp_path / name)
     assert trials(store) == read
     # Log records that name neither a trace nor a session are part of no trial, and stay.

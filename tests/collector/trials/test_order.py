@@ -123,6 +123,100 @@ def test_any_order_any_batches_and_any_resends_give_the_same_trial(store: Store,
     check()
 
 
+def _small_session() -> list[Item]:
+    """A late root that alone names session and task, its children, and content in a log record."""
+    session = {"gen_ai.conversation.id": "c-1", "spanproof.task.id": "refund", "spanproof.variant": "v1"}
+    return [
+        span("run", agent(**session), seconds=10),
+        span("chat", chat([USER], [PAY]), parent="run", at=1),
+        span("issue_refund", tool("issue_refund", {"order": "O-1"}, call_id="c1"), parent="run", at=2),
+        log_record("gen_ai.client.inference.operation.details", chat(WHOLE[:3], [MAIL]), of="chat", at=5),
+    ]
+
+
+def _resumed() -> list[Item]:
+    """A session of three traces, the middle one without its root."""
+    session = {"gen_ai.conversation.id": "c-2"}
+    return [
+        span("run", agent(**session), trace="r1", key="r1"),
+        span("pay", tool("pay", {"n": 1}, "paid", **session), trace="r2", key="r2", parent="gone", at=100),
+        span("run", agent(**session), trace="r3", key="r3", at=200),
+    ]
+
+
+def _conflicting() -> list[Item]:
+    """One span in three versions, two of them equally rich, and its parent."""
+    return [
+        span("run", agent(**{"gen_ai.conversation.id": "c-3"})),
+        span("pay", tool("pay", {"n": 1}, "paid 1"), parent="run", at=1),
+        span("pay", tool("pay", {"n": 1}, "paid 2"), parent="run", at=1),
+        span("pay", tool("pay", {"n": 1}), parent="run", at=1),
+    ]
+
+
+def _tied() -> list[Item]:
+    """Spans that all start at one moment, a parent among them."""
+    return [
+        span("run", agent(**{"gen_ai.conversation.id": "c-4"})),
+        span("chat", chat([USER], [PAY]), parent="run"),
+        span("issue_refund", tool("issue_refund", {"order": "O-1"}, "refunded"), parent="chat"),
+        span("send_mail", tool("send_mail", {"to": "ann"}, "sent"), parent="chat"),
+    ]
+
+
+SMALL = {
+    "session": _small_session,
+    "resumed": _resumed,
+    "tied": _tied,
+    "histories": _histories,
+    "labeled": _labeled,
+}
+
+
+@pytest.mark.parametrize("run", SMALL)
+def test_every_order_of_a_few_spans_gives_the_same_trial(store: Store, run: str) -> None:
+    """Field reports 16, 18 and 25: a child before its root, a root after its end, spans that start together."""
+    items = SMALL[run]()
+    (expected,) = _arrive(store, [items])
+    for number, order in enumerate(itertools.permutations(items)):
+        # One request an item, or two; each order in the one way or in the other.
+        batches = [[item] for item in order] if number % 2 else [list(order[:2]), list(order[2:])]
+        assert _arrive(store, batches) == [expected]
+
+
+def test_a_root_that_comes_last_names_the_trial(store: Store) -> None:
+    """Field report 16: what a trial is called is not frozen by the span that came first."""
+    root, *rest = _small_session()
+    project = f"p{next(_projects)}"
+    put(store, *_requests([rest], project))
+    (early,) = read_trials(store, Filter(projects=(project,)))
+    assert (early.joined_by, early.task_id, early.status) == ("trace", None, "incomplete")
+    put(store, *_requests([[root]], project))
+    (late,) = read_trials(store, Filter(projects=(project,)))
+    assert (late.joined_by, late.trial_id, late.task_id, late.variant) == ("session", "c-1", "refund", "v1")
+
+
+def test_spans_that_start_together_stand_in_the_order_of_their_depth(store: Store) -> None:
+    """Field report 25."""
+    (trial,) = _arrive(store, [_tied()[::-1]])
+    assert [step.name for step in trial.steps][:2] == ["run", "chat"]
+    assert {step.name for step in trial.steps[2:]} == {"issue_refund", "send_mail"}
+
+
+def test_of_equally_rich_versions_of_a_span_the_same_stands_in_every_order(store: Store) -> None:
+    """In one project: which of two equal ones stands depends on everything that was sent with them."""
+    results = set()
+    for order in itertools.permutations(_conflicting()):
+        put(store, *_requests([[item] for item in order], "conflict"))
+        (trial,) = read_trials(store, Filter(projects=("conflict",)))
+        results.add(str([call.result for call in trial.tool_calls]))
+        with store._connection() as connection:
+            for table in ("spans", "steps", "content"):
+                connection.client.command(f"TRUNCATE TABLE {table}")
+    assert len(results) == 1
+    assert results < {"['paid 1']", "['paid 2']"}
+
+
 def test_what_is_read_of_the_run_is_what_was_done(store: Store) -> None:
     (trial,) = _arrive(store, [_session()])
     assert [(call.name, call.effect.state) for call in trial.tool_calls] == [

@@ -1,7 +1,7 @@
 -- What log records without a trace were sent of these sessions and trials? No more than so many of each.
 SELECT trace_id, span_id, record_id, time_unix_nano, observed_unix_nano, severity, severity_text, event_name, body_type,
        body, `attribute.key`, `attribute.type`, `attribute.value`, dropped_attributes, flags, resource, scope, source, path,
-       session_id, trial_id
+       toUnixTimestamp64Milli(log_records.ingested_at) AS received_milli, session_id, trial_id
 FROM log_records
 INNER JOIN
 (
