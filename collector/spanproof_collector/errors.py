@@ -6,6 +6,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── StoreAddressError      the address is not one we understand
     │   ├── StoreLockedError       another process holds the embedded store and does not answer
     │   ├── StoreUnreachableError  nothing answers at the address
+    │   │   ├── StoreFullError     there is no space left for what is to be stored
+    │   │   └── StoreDamagedError  what is on the disk is not what was written
     │   └── StoreTooNewError       a newer spanproof wrote this store
     ├── DecodeError                bytes that are no OTLP
     │   └── TooLargeError          a request of more bytes than we take      (in otlp)
@@ -60,6 +62,28 @@ class StoreUnreachableError(StoreError):
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"the store {address} does not answer: {why}. Is it running, and is the address right?")
         self.address = address
+
+
+class StoreFullError(StoreUnreachableError):
+    """There is no space left for what is to be stored. Nothing of it is; the same may be tried again."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(address, why)
+        self.args = (
+            f"the disk under the store {address} is full, and nothing more is stored: {why}. Make some space; senders "
+            "keep what was not acknowledged and send it again",
+        )
+
+
+class StoreDamagedError(StoreUnreachableError):
+    """What is on the disk is not what was written."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(address, why)
+        self.args = (
+            f"a part of the store {address} is damaged: {why}. 'spanproof serve' sets damaged parts aside when it "
+            "starts and says which, so that the rest can be read",
+        )
 
 
 class StoreTooNewError(StoreError):

@@ -26,6 +26,7 @@ from spanproof_collector.server.readiness import Readiness
 from spanproof_collector.server.status import Status
 from spanproof_collector.server.tls import Tls
 from spanproof_collector.store import Query, Serving, Store, advertise, withdraw
+from spanproof_collector.store.damage import DamageCheck
 from spanproof_collector.store.tokens import read_tokens
 
 _GRACE_SECONDS: Final = 2
@@ -65,6 +66,8 @@ class Collector:
         self._http: _HttpServer | None = None
         self._http_task: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._damage: DamageCheck | None = None
+        self._checking: asyncio.Task[None] | None = None
         self._retaining: asyncio.Task[None] | None = None
 
     async def start(self) -> Addresses:
@@ -123,6 +126,9 @@ class Collector:
             await self._http_task
         self.access.close()
         self._readiness.close()
+        if self._damage is not None and self._checking is not None:
+            self._damage.stop()
+            await self._checking
         if self._endpoint is not None:
             if (folder := self._store.embedded_path) is not None:
                 withdraw(folder)
@@ -135,6 +141,9 @@ class Collector:
             return
         self._endpoint = ClickHouseEndpoint(self._store)
         await self._endpoint.start()
+        if self._store.engine is not None:
+            self._damage = DamageCheck(self._store.engine)
+            self._checking = asyncio.create_task(asyncio.to_thread(self._damage.run))
         advertise(folder, Serving(pid=os.getpid(), port=self._endpoint.port, token=self._endpoint.token))
 
     async def _look_after(self, health: Health) -> None:

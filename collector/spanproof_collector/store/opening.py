@@ -14,7 +14,7 @@ from spanproof_collector.store.address import FolderAddress, ServerAddress, pars
 from spanproof_collector.store.deleting import end_abandoned
 from spanproof_collector.store.engine import DATABASE, Engine
 from spanproof_collector.store.holding import FolderLock, Serving, find_serving, holder_pid, take_lock
-from spanproof_collector.store.store import Store
+from spanproof_collector.store.store import Store, unreachable
 
 _PATIENCE_S = 5.0
 _POLL_S = 0.05
@@ -56,9 +56,12 @@ def _open_folder(address: str, folder: Path, patience_s: float) -> Store:
         raise StoreAddressError(address, f"its folder cannot be used ({error})") from error
     deadline = time.monotonic() + patience_s
     while True:
-        lock = take_lock(folder)
-        if lock is not None:
-            return _own(address, folder, lock)
+        try:
+            lock = take_lock(folder)
+            if lock is not None:
+                return _own(address, folder, lock)
+        except OSError as error:
+            raise unreachable(address, error) from error
         serving = find_serving(folder)
         if serving is not None:
             # The holder may have been killed, or be stopping, since it said so.

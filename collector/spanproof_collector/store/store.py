@@ -4,6 +4,7 @@ The one boundary at which every failure of driver or engine becomes a StoreError
 """
 
 import contextlib
+import errno
 import hashlib
 import struct
 import threading
@@ -18,7 +19,7 @@ from clickhouse_connect.driver import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError, DataError, OperationalError
 from clickhouse_connect.driver.insert import InsertContext
 
-from spanproof_collector.errors import StoreError, StoreUnreachableError
+from spanproof_collector.errors import StoreDamagedError, StoreError, StoreFullError, StoreUnreachableError
 from spanproof_collector.model.results import ResultRow
 from spanproof_collector.store.address import without_password
 from spanproof_collector.store.engine import Engine
@@ -300,20 +301,32 @@ class Store:
             yield
         except DataError as error:
             raise StoreError(f"cannot {what}: {error}") from error
-        except (OperationalError, OSError) as error:
-            raise StoreUnreachableError(self.address, str(error)) from error
-        except ClickHouseError as error:
-            # Without a code it was no answer of the engine's.
-            code = getattr(error, "code", None)
-            if code is None or code not in _FAULTS:
-                raise StoreUnreachableError(self.address, str(error)) from error
-            raise StoreError(f"the store {self.address} refuses to {what}: {error}") from error
+        except (OperationalError, OSError, ClickHouseError) as error:
+            if getattr(error, "code", None) in _FAULTS:
+                raise StoreError(f"the store {self.address} refuses to {what}: {error}") from error
+            raise unreachable(self.address, error) from error
 
 
 _FAULTS = frozenset(
     (6, 8, 10, 16, 20, 26, 27, 33, 36, 38, 41, 42, 43, 44, 46, 47, 48, 50, 53, 60, 62, 69, 70, 72, 115, 349, 456, 457)
 )
 """ClickHouse's error codes for statements and data that will fail again as they are."""
+
+_FULL = frozenset((243,))
+_DAMAGED = frozenset((40, 228, 246, 271, 432))
+"""ClickHouse's error codes for a disk without space, and for files that are not as they were written."""
+
+
+def unreachable(address: str, error: Exception) -> StoreUnreachableError:
+    """Return what a failure of the store is called: one that may be over when the same is tried again."""
+    code = getattr(error, "code", None)
+    why = str(error)
+    if code in _FULL or getattr(error, "errno", None) == errno.ENOSPC or "No space left on device" in why:
+        return StoreFullError(address, why)
+    if code in _DAMAGED:
+        return StoreDamagedError(address, why)
+    return StoreUnreachableError(address, why)
+
 
 _BYTES: Mapping[Query, dict[str, str | dict[str, str]]] = {
     query: {"bytes": "bytes"} for query in (Query.DEAD_LETTERS, Query.FIND_DEAD_LETTERS)
