@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from spanproof_collector.importers._files import ReadableFile
+from spanproof_collector.importers._session import Inference, Said, Session
+from spanproof_collector.importers.swe_agent import SweAgent
 from spanproof_collector.store import Store
 from tests.collector.importers.recording import kinds, tell
 
@@ -65,6 +68,12 @@ def test_what_the_harness_submits_is_no_claim_of_the_agents(
     assert trial.final_answer is None
 
 
+def test_a_submission_that_was_sent_back_for_review_is_no_claim(store: Store, tmp_path: Path) -> None:
+    steps = [step("submit", "Review your changes first."), step("ls", "a")]
+    trial = tell(store, tmp_path, trajectory(*steps, status="submitted (exit_cost)")).trial
+    assert (trial.claim.state, trial.claim.source) == ("none", "termination")
+
+
 def test_a_trajectory_that_was_saved_on_the_way_is_incomplete(store: Store, tmp_path: Path) -> None:
     trial = tell(store, tmp_path, trajectory(step("ls", "a"), status=None)).trial
     assert (trial.status, trial.status_reason, trial.claim.state) == ("incomplete", "recording_cut", "unavailable")
@@ -78,16 +87,21 @@ def test_a_step_without_a_command_is_a_step_and_no_call(store: Store, tmp_path: 
     assert kinds(trial) == "ammt"
 
 
-def test_demonstrations_are_no_steps_and_nobodys_words(store: Store, tmp_path: Path) -> None:
+def test_demonstrations_are_no_steps_and_nobodys_words(tmp_path: Path) -> None:
     history = [
         {"role": "system", "content": "You fix bugs."},
         {"role": "user", "content": "A demonstration.", "is_demo": True},
         spoken("I look.", "ls demo", is_demo=True),
         {"role": "user", "content": "Fix it."},
         spoken("I try.", "ls"),
+        {"role": "user", "content": "a"},
     ]
-    trial = tell(store, tmp_path, trajectory(step("ls", "a"), history=history)).trial
-    assert [c.arguments for c in trial.tool_calls] == [{"command": "ls"}]
+    file = tmp_path / "any"
+    file.write_text(json.dumps(trajectory(step("ls", "a"), history=history)))
+    (session,) = SweAgent().read(ReadableFile(file)) or ()
+    assert isinstance(session, Session)
+    assert [turn.text for turn in session.turns if isinstance(turn, Said)] == ["You fix bugs.", "Fix it."]
+    assert [len(turn.calls) for turn in session.turns if isinstance(turn, Inference)] == [1]
 
 
 def test_functions_keep_their_names_ids_and_arguments(store: Store, tmp_path: Path) -> None:

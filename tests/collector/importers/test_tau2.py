@@ -169,6 +169,13 @@ def test_a_number_of_the_submitters_own_gives_way_to_the_task_that_was_checked(s
     assert (told.trial.task_id, told.trial.suite, told.trial.labels["recorded_task_id"]) == ("27", "airline", "7")
 
 
+def test_a_number_that_fits_stands_also_where_another_task_is_checked_alike(store: Store, tmp_path: Path) -> None:
+    alike = [task("7", action("pay"), domain="retail"), task("8", action("pay"), domain="airline")]
+    one = simulation(agent("Bye"), reward_info=checked_against(action("pay")))
+    trial = tell(store, tmp_path, {"tasks": alike, "simulations": [one]}).trial
+    assert (trial.task_id, trial.suite) == ("7", "retail")
+
+
 def test_definitions_beside_a_simulation_tell_its_task(store: Store, tmp_path: Path) -> None:
     told = tell_folder(
         store,
