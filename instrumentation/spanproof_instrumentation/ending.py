@@ -73,6 +73,10 @@ class Ending:
         """Take care of one more outbox."""
         self._watched.append(_Watched(what=what, outbox=outbox, end_open=end_open))
 
+    def outboxes(self, what: str) -> list[Leaving]:
+        """Return the outboxes of one kind."""
+        return [each.outbox for each in self._watched if each.what == what]
+
     def at_last(self, words: Callable[[], None]) -> None:
         """Call this when the process ends in a normal way."""
         self._last_words.append(words)

@@ -26,6 +26,8 @@ PROJECT: Final = "SPANPROOF_PROJECT"
 CAPTURE_CONTENT: Final = "SPANPROOF_CAPTURE_CONTENT"
 REDACT: Final = "SPANPROOF_REDACT"
 EXIT_SECONDS: Final = "SPANPROOF_EXIT_SECONDS"
+CENSUS: Final = "SPANPROOF_CENSUS"
+"""A folder that ``spanproof doctor`` wants the spans of each process counted in."""
 
 DEFAULT_EXIT_SECONDS: Final = 2.0
 MOST_EXIT_SECONDS: Final = 5.0

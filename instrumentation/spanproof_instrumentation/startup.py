@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spanproof_instrumentation.barrier import LOGGER, attempt
+from spanproof_instrumentation.ending import Ending
 from spanproof_instrumentation.provider import configure_from_environment
+from spanproof_instrumentation.settings import CENSUS
 from spanproof_instrumentation.suggestions import suggest
 
 
@@ -20,6 +22,15 @@ def start() -> None:
         ending.before_exec(_stay_in_front)
         # Loaded now: code that is compiled at exit makes Python forget that Ctrl-C ended the program.
         ending.at_last(suggest)
+        attempt(None, _count, ending)
+
+
+def _count(ending: Ending) -> None:
+    folder = os.environ.get(CENSUS)
+    if folder:
+        from spanproof_instrumentation.census import Census
+
+        Census(Path(folder), ending).begin()
 
 
 def _stay_in_front() -> None:

@@ -72,6 +72,7 @@ ROWS = {
     "23 timeUnixNano as text": "conformance/test_otlp_specification.py::test_numbers_in_json_are_text_or_numbers",
     "25 spans that start together": "test_spans_that_start_together_have_one_order",
     "26 attributes that the SDK dropped": "test_attributes_that_the_sdk_dropped_are_counted_against_the_evidence",
+    "27 a second owner of OpenTelemetry": "evaluators/test_counting.py::test_spans_of_another_owner_are_missed",
     "55 migrations twice, and after a kill": (
         "collector/store/test_migrating.py::test_migrating_again_changes_nothing "
         "collector/store/test_migrating.py::test_a_migration_that_was_killed_is_finished_the_next_time"

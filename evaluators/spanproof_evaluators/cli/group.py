@@ -8,6 +8,7 @@ import click
 COMMANDS: Final = (
     "demo",
     "serve",
+    "doctor",
     "token",
     "run",
     "import",

@@ -73,7 +73,8 @@ def command(
             return
         if log_format == "json":
             return  # the log says it
-        tell(f"spanproof is ready. OTLP over gRPC {where.grpc}, over HTTP {where.http}, store {where.store}")
+        if log_level in ("warning", "error"):  # else the log says it
+            tell(f"spanproof is ready. OTLP over gRPC {where.grpc}, over HTTP {where.http}, store {where.store}")
         tell(f"  OTEL_EXPORTER_OTLP_ENDPOINT={where.http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
         tell("  Try it from another terminal: spanproof doctor")
 

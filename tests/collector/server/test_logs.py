@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,6 +76,9 @@ def _provoke(to: Addresses) -> None:
     ask(to, "/v1/traces", b"", {"Content-Type": SECRET})
     ask(to, "/v1/traces", b"", PROTOBUF | {"Content-Encoding": SECRET})
     ask(to, f"/{SECRET}", b"")
+    with socket.create_connection((to.host, to.http_port), timeout=20) as connection:
+        connection.sendall(f"no HTTP {SECRET}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 400")
     ask(to, "/v1/traces", b"", PROTOBUF | {"Authorization": f"Bearer {SECRET}"})
     call(to, TRACES, traces(odd).SerializeToString(), metadata=(("authorization", f"Bearer {SECRET}"),))
 

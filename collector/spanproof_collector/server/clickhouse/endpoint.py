@@ -60,7 +60,7 @@ class ClickHouseEndpoint:
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app,
-            log_level="warning",
+            log_config=None,
             access_log=False,
             lifespan="off",
             ws="none",
