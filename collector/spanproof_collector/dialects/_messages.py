@@ -156,7 +156,7 @@ def _unwrapped(item: dict[str, Json]) -> dict[str, Json]:
         case {"type": str() as kind, "data": dict() as inner}:
             return {**inner, "role": kind, "type": None}
         case {"message": dict() as inner}:
-            return {**inner, "finish_reason": item.get("finish_reason", inner.get("finish_reason"))}
+            return {**_unwrapped(inner), "finish_reason": item.get("finish_reason", inner.get("finish_reason"))}
         case {"type": str() as kind} if "role" not in item and kind in _ROLES:
             return {**item, "role": kind, "type": None}
         case _:
@@ -223,7 +223,7 @@ def _blocks_of_results(content: Json) -> bool:
 def _asked(call: Json) -> Part:
     if not isinstance(call, dict):
         return OtherPart(type=UNREAD)
-    return _part(call if call.get("type") == "tool_call" else {**call, "type": "function"})
+    return _part({**call, "type": "tool_call" if "args" in call or call.get("type") == "tool_call" else "function"})
 
 
 _ABOUT: Final = frozenset({"role", "name", "finish_reason", "id", "index", "type"})

@@ -111,7 +111,7 @@ def _body(event: SpanEvent) -> dict[str, Json]:
 def _message(event: SpanEvent) -> tuple[tuple[Message, ...], int]:
     body = _body(event)
     content = body.get("content")
-    if isinstance(content, str) and broken(content):
+    if isinstance(content, str) and broken(loose(content)):
         return (), 1
     item: dict[str, Json] = {"role": ROLES[event.name], "content": content}
     if event.name == semconv.EVENT_TOOL_MESSAGE:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from spanproof_collector import dialects
+from spanproof_collector.dialects._registry import Registry
 from spanproof_collector.store import Store
 from spanproof_collector.trials import Reindexed, read_trials, reindex
 from tests.factories import agent, asked, chat, log_record, logs, said, span, told, tool, traces
@@ -49,3 +51,46 @@ def test_reindexing_twice_changes_nothing(filled: Store) -> None:
     reindex(filled)
     reindex(filled)
     assert list(read_trials(filled)) == trials
+
+
+def test_a_dialect_that_came_later_reads_what_was_stored_before_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one version of spanproof stored without understanding it, a later one reads in full."""
+    inference = {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "m-1",
+        "llm.token_count.prompt": 12,
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "x",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.id": "c1",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "pay",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"n": 1}',
+    }
+    later = {key: value for key, value in inference.items() if "output" not in key} | {
+        "llm.input_messages.1.message.role": "assistant",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.id": "c1",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "pay",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.arguments": '{"n": 1}',
+        "llm.input_messages.2.message.role": "tool",
+        "llm.input_messages.2.message.tool_call_id": "c1",
+        "llm.input_messages.2.message.content": "paid",
+        "llm.output_messages.0.message.content": "Paid.",
+    }
+    requests = [traces(span("m", inference, trace="a")), traces(span("m", later, trace="b", key="m2", at=5))]
+    older = tuple(dialect for dialect in dialects.DIALECTS if dialect.name != "openinference")
+    with monkeypatch.context() as version:
+        version.setattr(dialects, "_registry", Registry(older))
+        put(store, *requests)
+        before = list(read_trials(store))
+    assert [(trial.dialects, trial.completeness.unclaimed_spans) for trial in before] == [((), 1), ((), 1)]
+    # the dialect reads spans at once; what joins traces is in the projection, which is still the older version's
+    assert [trial.joined_by for trial in read_trials(store)] == ["trace", "trace"]
+    assert reindex(store) == Reindexed(spans=2, log_records=0)
+    (trial,) = read_trials(store)
+    assert (trial.dialects, trial.joined_by, trial.usage.input_tokens) == (("openinference",), "history", 24)
+    assert [(call.name, call.arguments, call.result) for call in trial.tool_calls] == [("pay", {"n": 1}, "paid")]
+    assert (trial.final_answer, trial.completeness.unclaimed_spans) == ("Paid.", 0)
+    with store._connect() as client:
+        kinds = client.query("SELECT dialect, kind, model FROM steps FINAL").result_rows
+    assert kinds == [("openinference", "model_call", "m-1")] * 2
