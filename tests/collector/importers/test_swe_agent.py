@@ -98,7 +98,9 @@ def test_demonstrations_are_no_steps_and_nobodys_words(tmp_path: Path) -> None:
     ]
     file = tmp_path / "any"
     file.write_text(json.dumps(trajectory(step("ls", "a"), history=history)))
-    (session,) = SweAgent().read(ReadableFile(file)) or ()
+    found = SweAgent().read(ReadableFile(file))
+    assert found is not None
+    (session,) = found
     assert isinstance(session, Session)
     assert [turn.text for turn in session.turns if isinstance(turn, Said)] == ["You fix bugs.", "Fix it."]
     assert [len(turn.calls) for turn in session.turns if isinstance(turn, Inference)] == [1]
