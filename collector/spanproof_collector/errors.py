@@ -8,7 +8,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── StoreUnreachableError  nothing answers at the address
     │   │   ├── StoreFullError     there is no space left for what is to be stored
     │   │   └── StoreDamagedError  what is on the disk is not what was written
-    │   └── StoreTooNewError       a newer spanproof wrote this store
+    │   ├── StoreTooNewError       a newer spanproof wrote this store
+    │   └── NoSuchLetterError      no dead letter has such an id             (in store)
     ├── DecodeError                bytes that are no OTLP
     │   └── TooLargeError          a request of more bytes than we take      (in otlp)
     ├── BusyError                  more is in flight than we take on         (in pipeline)

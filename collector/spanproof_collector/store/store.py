@@ -329,5 +329,5 @@ def unreachable(address: str, error: Exception) -> StoreUnreachableError:
 
 
 _BYTES: Mapping[Query, dict[str, str | dict[str, str]]] = {
-    query: {"bytes": "bytes"} for query in (Query.DEAD_LETTERS, Query.FIND_DEAD_LETTERS)
+    query: {"bytes": "bytes"} for query in (Query.DEAD_LETTERS, Query.FIND_DEAD_LETTERS, Query.READ_DEAD_LETTERS)
 }

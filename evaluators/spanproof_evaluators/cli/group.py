@@ -20,8 +20,10 @@ COMMANDS: Final = (
     "export",
     "delete",
     "retention",
+    "dead-letters",
 )
-"""Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``."""
+"""Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``,
+``dead-letters`` in ``dead_letters.py``."""
 
 
 class CommandGroup(click.Group):
@@ -35,7 +37,8 @@ class CommandGroup(click.Group):
         """Return a command, ``None`` where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"spanproof_evaluators.cli.{cmd_name}{'_' if cmd_name == 'import' else ''}")
+        name = cmd_name.replace("-", "_") + ("_" if cmd_name == "import" else "")
+        module = import_module(f"spanproof_evaluators.cli.{name}")
         command = module.command
         if not isinstance(command, click.Command):
             raise TypeError(f"{module.__name__}.command is no click command")
