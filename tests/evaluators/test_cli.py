@@ -335,3 +335,27 @@ def test_a_late_span_takes_the_verdict_back_and_the_next_evaluation_gives_it_aga
     Ran(place, capsys, "evaluate", "--suite", suite)
     (again,) = Ran(place, capsys, "trials", "--json", "--trial", "plain").lines
     assert again["outcome"]["state"] == "verified"  # type: ignore[index]  # an object in JSON
+
+
+def test_show_lists_steps_page_by_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        session = {"gen_ai.conversation.id": "long"}
+        for trace in ("1", "2"):
+            root = span("run", session, trace=trace, key=f"root {trace}", at=int(trace) * 100)
+            rest = [
+                span(f"step {n}", trace=trace, parent=f"root {trace}", at=int(trace) * 100 + n) for n in range(1, 4)
+            ]
+            put(store, traces(root, *rest))
+        put(store, traces(span("other", trace="3")))
+    names: list[object] = []
+    after: list[str] = []
+    for pages in range(1, 9):
+        ran = Ran(tmp_path, capsys, "show", "long", "--steps", "--limit", "3", "--json", *after)
+        names += [one["name"] for one in ran.lines]
+        if "more: --after " not in ran.err:
+            break
+        after = ["--after", ran.err.split()[-1]]
+    assert names == ["run", "step 1", "step 2", "step 3"] * 2
+    assert pages == 3
+    assert Ran(tmp_path, capsys, "show", "nobody", "--steps").code == 2
+    assert Ran(tmp_path, capsys, "show", "long", "--steps", "--after", "x").code == 2

@@ -5,6 +5,7 @@ from spanproof_collector.store.deriving import insert_derived
 from spanproof_collector.store.holding import Serving, advertise, withdraw
 from spanproof_collector.store.loose import LooseKey, LooseLogs, list_loose_logs, read_loose_logs
 from spanproof_collector.store.opening import open_store
+from spanproof_collector.store.paging import StepCursor, StepRow, read_steps
 from spanproof_collector.store.queries import Query
 from spanproof_collector.store.records import Records
 from spanproof_collector.store.store import DeadLetter, Store
@@ -20,6 +21,8 @@ __all__ = [
     "Query",
     "Records",
     "Serving",
+    "StepCursor",
+    "StepRow",
     "Store",
     "WholeLog",
     "WholeSpan",
@@ -33,6 +36,7 @@ __all__ = [
     "purge",
     "read_loose_logs",
     "read_loose_whole",
+    "read_steps",
     "read_whole",
     "withdraw",
 ]

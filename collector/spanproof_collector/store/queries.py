@@ -53,6 +53,7 @@ class Query(Enum):
     READ_RETENTION = "read_retention"
     READ_SCHEMA_VERSION = "read_schema_version"
     READ_SPANS = "read_spans"
+    READ_STEPS = "read_steps"
     READ_TOKENS = "read_tokens"
     SETTLE_LOG_STEPS = "settle_log_steps"
     SETTLE_STEPS = "settle_steps"

@@ -1,3 +1,7 @@
+import random
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +110,48 @@ def test_a_file_with_another_name_is_no_migration(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match=r"first\.sql"):
         known_migrations(tmp_path)
+
+
+STATEMENTS = [(each.version, number) for each in known_migrations() for number in range(len(each.statements) + 1)]
+"""Where a migration can be killed: before each of its statements, and before it is recorded."""
+
+KILLED = """
+import os, signal, sys
+from spanproof_collector.store import open_store
+from spanproof_collector.store.store import Store
+
+left, run, record = int(sys.argv[2]), Store._run, Store._record_migration
+
+def count(*arguments):
+    global left
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+
+def counting_run(store, statement):
+    count()
+    run(store, statement)
+
+def counting_record(store, migration):
+    count()
+    record(store, migration)
+
+Store._run, Store._record_migration = counting_run, counting_record
+open_store(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_process_that_is_killed_while_it_migrates_leaves_a_store_that_opens(tmp_path: Path, seed: int) -> None:
+    """Field report 55, with a real kill -9 before a random statement, again and again until it is through."""
+    address = f"chdb://{tmp_path}/store"
+    chance = random.Random(seed)
+    for _ in range(2):
+        at = chance.randrange(len(STATEMENTS))
+        killed = subprocess.run([sys.executable, "-c", KILLED, address, str(at)], capture_output=True, timeout=120)
+        assert killed.returncode in (-signal.SIGKILL, 0)
+    with open_store(address) as store:
+        assert tables_of(store) >= TABLES
+        assert applied(store) == [migration.version for migration in known_migrations()]
+        put_spans(store, span_row())
+        assert len(store.read_traces([("default", "a" * 32)])) == 1
