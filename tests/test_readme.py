@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FENCED = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
 NAMED = re.findall(
-    r"spanproof ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)", "\n".join([*(t for _, t in FENCED), *re.findall(r"`([^`\n]+)`", README)])
+    r"spanproof ([a-z]+(?:-[a-z]+)*)((?: [^\n`]*)?)",
+    "\n".join([*(t for _, t in FENCED), *re.findall(r"`([^`\n]+)`", README)]),
 )
 """Every command that is written as one, with what follows it."""
 
