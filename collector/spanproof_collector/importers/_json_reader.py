@@ -11,7 +11,11 @@ from spanproof_collector.importers._files import NotJsonError, ReadableFile, par
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[\[\]{}]', re.DOTALL)
+_TO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+"""Everything up to the next bracket outside of texts, or up to a text that does not end."""
+
+_DEEPER: Final = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR: Final = re.compile(rb"[^,\]}\s]*")
 _START: Final = re.compile(rb"\n(?=[{\[])")
 _LARGEST: Final = 2 * 1024**3
@@ -112,16 +116,22 @@ class JsonReader:
                     return RawValue(self._take(end), line)
         depth, at = 0, 0
         while True:
-            token = _TOKEN.search(self._data, self._at + at)
-            if token is None or (token[0][:1] == b'"' and not token[1]):
-                at = (token.start() if token else len(self._data)) - self._at
-                if not self._more():
-                    raise CutError
-                continue
-            at = token.end() - self._at
-            depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
-            if depth <= 0:
-                return RawValue(self._take(self._at + at), line)
+            if first == b'"':
+                found = _TEXT.match(self._data, self._at)
+                if found is not None:
+                    return RawValue(self._take(found.end()), line)
+            else:
+                found = _TO_BRACKET.match(self._data, self._at + at)
+                at = (found.end() if found else len(self._data)) - self._at
+                bracket = self._data[self._at + at : self._at + at + 1]
+                if bracket in _DEEPER:
+                    at += 1
+                    depth += _DEEPER[bracket]
+                    if depth <= 0:
+                        return RawValue(self._take(self._at + at), line)
+                    continue
+            if not self._more():
+                raise CutError
 
     def next_start(self) -> bool:
         """Go to the next line that begins with a document; False where there is none."""
