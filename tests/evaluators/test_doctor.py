@@ -76,7 +76,12 @@ def test_what_was_sent_to_try_the_server_is_no_trial(server: Server, capsys: pyt
     assert Examined(capsys, *_at(server), "--store", server.addresses.store).code == 0
     assert main(["trials", "--json", "--store", server.addresses.store]) == 0
     assert capsys.readouterr().out == ""
-    assert main(["trials", "--json", "--project", "spanproof.doctor", "--store", server.addresses.store]) == 0
+    doctors = ["--project", "spanproof.doctor", "--store", server.addresses.store]
+    assert main(["trials", "--json", *doctors]) == 0
+    assert capsys.readouterr().out  # asked for by name they are there, and can be deleted
+    assert main(["delete", "--yes", *doctors]) == 0
+    capsys.readouterr()
+    assert main(["trials", "--json", *doctors]) == 0
     assert capsys.readouterr().out == ""
 
 

@@ -15,9 +15,6 @@ from spanproof_instrumentation import semconv
 NO_TRACE: Final = b"\0" * 16
 NO_SPAN: Final = b"\0" * 8
 DEFAULT_PROJECT: Final = "default"
-DOCTOR_PROJECT: Final = "spanproof.doctor"
-"""The project of the spans by which a server is tried out; ``list_traces.sql`` leaves it out."""
-
 _SIZE_LIMIT: Final = 2**40 - 1
 
 

@@ -104,6 +104,7 @@ class Collector:
             http_port=self._http_port,
             store=self._store.address,
             tls=self._tls is not None,
+            tokens=self.access.required,
         )
 
     async def stop(self) -> bool:

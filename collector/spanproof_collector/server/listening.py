@@ -16,6 +16,8 @@ class Addresses:
     http_port: int
     store: str
     tls: bool = False
+    tokens: bool = False
+    """Whether senders need one."""
 
     @property
     def grpc(self) -> str:

@@ -49,7 +49,8 @@ def command(
     """Send a span over HTTP and over gRPC, and read it back from the server and from the store.
 
     With a command after -- run it as 'spanproof run' does too, and count the spans that it starts against those that
-    arrive. What is sent to try the server is in the project spanproof.doctor, which no list of trials has.
+    arrive. What is sent to try the server is in the project spanproof.doctor, which is in no list of trials
+    that does not ask for it.
 
     Exit codes: 0 all is well, 2 something is not.
     """

@@ -76,6 +76,8 @@ def command(
         if log_level in ("warning", "error"):  # else the log says it
             tell(f"spanproof is ready. OTLP over gRPC {where.grpc}, over HTTP {where.http}, store {where.store}")
         tell(f"  OTEL_EXPORTER_OTLP_ENDPOINT={where.http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
+        if where.tokens:
+            tell('  OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20TOKEN", made with: spanproof token add NAME')
         tell("  Try it from another terminal: spanproof doctor")
 
     serve(

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from spanproof_collector.errors import StoreError
-from spanproof_collector.otlp.identity import DOCTOR_PROJECT
+from spanproof_collector.model.filters import DOCTOR_PROJECT
 from spanproof_collector.store import open_store
 from spanproof_evaluators.cli.diagnosis import over_grpc, over_http
 from spanproof_evaluators.cli.diagnosis.findings import Finding, TroubleError

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from spanproof_collector.otlp.identity import DOCTOR_PROJECT
+from spanproof_collector.model.filters import DOCTOR_PROJECT
 from spanproof_evaluators.cli.diagnosis.asking import Answer, ask
 from spanproof_evaluators.cli.diagnosis.findings import Finding, TroubleError
 from spanproof_evaluators.cli.diagnosis.probe import Probe

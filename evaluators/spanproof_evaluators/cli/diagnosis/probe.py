@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from spanproof_collector.otlp.identity import DOCTOR_PROJECT
+from spanproof_collector.model.filters import DOCTOR_PROJECT
 from spanproof_instrumentation import semconv
 
 NAME = "spanproof doctor"
