@@ -10,7 +10,7 @@ import pytest
 from backports import zstd
 
 from spanproof_collector.store import Store
-from tests.collector.importers.recording import called, foreign, kinds, lines, tell
+from tests.collector.importers.recording import called, foreign, kinds, lines, tell, tell_folder
 
 Events = list[dict[str, object]]
 
@@ -394,3 +394,11 @@ def test_an_inference_that_was_under_way_leaves_the_sample_incomplete(store: Sto
     pending = model(6) | {"pending": True, "output": {"model": "", "choices": []}}
     trial = tell(store, tmp_path, log(sample([*PLAIN, pending], output=None), status="started")).trial
     assert (trial.status, kinds(trial)) == ("incomplete", "amtm")
+
+
+@pytest.mark.parametrize("name", ["run.eval", "run.traj"])
+def test_a_file_that_by_its_name_should_be_one_is_named_where_it_is_none(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    told = tell_folder(store, tmp_path, {name: b"\0not a recording", "notes.txt": b"nothing"})
+    assert [(each.path, each.reason) for each in told.imported.rejected] == [(name, "no known format recognizes it")]
