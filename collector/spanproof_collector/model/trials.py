@@ -89,6 +89,9 @@ class ToolCall:
     span_ids: tuple[str, ...] = ()
     """The spans it rests on, tool spans first; for a call known from messages only, the model call's span."""
 
+    asked_by: str | None = None
+    """The span of the inference that asked for it; ``None`` where no inference before it is known."""
+
     started_at: int = 0
 
 
@@ -231,6 +234,7 @@ class Trial:
     trial_id: str
     project: str
     session_id: str | None
+    user_id: str | None = None
     trace_ids: tuple[str, ...]
     source: str
     """``otlp``, or ``import:<format>``."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spanproof_collector.dialects import attempt_of, evidence, word
+from spanproof_collector.dialects import attempt_of, evidence, user_of, word
 from spanproof_collector.model.readings import (
     Absent,
     AgentRun,
@@ -292,13 +292,41 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def _asking(call: JoinedCall, models: Sequence[tuple[ReadSpan, ModelCall]]) -> str | None:
+    """The span of the inference that asked for a call: the one whose output has it, else the latest before it ran.
+
+    One whose output is known and asks for nothing did not ask for it.
+    """
+    if call.asked_by is not None:
+        return call.asked_by.span.span_id
+    if not call.runs:
+        return None
+    first = min((item for item, _ in call.runs), key=lambda item: item.order)
+    may_have_asked = [
+        item
+        for item, model in models
+        if item.span.trace_id == first.span.trace_id
+        and item.span.end <= first.span.start
+        and not item.failed
+        and (model.output is None or _answer_of(model.output) is None)
+    ]
+    return max(may_have_asked, key=lambda item: (item.span.end, item.order)).span.span_id if may_have_asked else None
+
+
 def _tool_call(
-    call: JoinedCall, seen: tuple[Receipt, ...], refusals: Sequence[Refusal], tools: dict[str, ToolDefinition]
+    call: JoinedCall,
+    seen: tuple[Receipt, ...],
+    refusals: Sequence[Refusal],
+    tools: dict[str, ToolDefinition],
+    models: Sequence[tuple[ReadSpan, ModelCall]] = (),
 ) -> ToolCall:
     own = {item.span.span_id for item, _ in call.runs}
     executed, why, error = outcome_of_run(call, [item for item in refusals if item.span_id in own])
     from_span = next((run.result for item, run in reversed(call.runs) if not isinstance(run.result, Absent)), Absent())
-    on_span = any(not isinstance(run.arguments, Absent) for _, run in call.runs)
+    on_span = any(
+        not isinstance(run.arguments, Absent) or (run.bare_argument is not None and call.arguments == run.bare_argument)
+        for _, run in call.runs
+    )
     has_result = not isinstance(from_span, Absent)
     spans = [item.span.span_id for item, _ in call.runs] or ([call.asked_by.span.span_id] if call.asked_by else [])
     arguments = next(
@@ -315,6 +343,7 @@ def _tool_call(
         executed="yes" if executed == "unknown" and seen and seen[-1].state == "verified" else executed,
         effect=effect_of(call, executed=executed, why=why, receipts=seen, tools=tools),
         receipts=seen,
+        asked_by=_asking(call, models),
         span_ids=tuple(spans),
         started_at=min((item.span.start for item, _ in call.runs), default=call.asked_at[0]),
     )
@@ -378,6 +407,7 @@ def assemble(
         trial_id=records.key.value,
         project=records.key.project,
         session_id=records.session_id,
+        user_id=next((found for s in spans if (found := user_of(s.attributes))), None),
         trace_ids=tuple(
             dict.fromkeys(each for each in (*(s.trace_id for s in spans), *(r.trace_id for r in records.logs)) if each)
         ),
@@ -400,7 +430,7 @@ def assemble(
         joined_by=records.joined_by,
         steps=_steps(trial),
         tool_calls=tuple(
-            _tool_call(call, seen, refusals, tools)
+            _tool_call(call, seen, refusals, tools, trial.models())
             for call, seen in zip(calls, assign_receipts(calls, receipts, tools), strict=True)
         ),
         final_answer=answer,

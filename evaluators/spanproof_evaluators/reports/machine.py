@@ -22,6 +22,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
     return {
         "trial_id": trial.trial_id,
         "session_id": trial.session_id,
+        "user_id": trial.user_id,
         "trace_ids": list(trial.trace_ids),
         "project": trial.project,
         "source": trial.source,
@@ -132,6 +133,9 @@ def _call(call: ToolCall) -> dict[str, Plain]:
             "idempotency_key": effect.idempotency_key,
             "resolved_by": effect.resolved_by,
         },
+        "arguments_source": call.arguments_source,
+        "result_source": call.result_source,
+        "asked_by": call.asked_by,
         "span_ids": list(call.span_ids),
     }
 
