@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from spanproof_collector.errors import DecodeError
 from spanproof_collector.importers._documents import documents
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage, Recorded, Skipped
 from spanproof_collector.importers._importer import Found
 from spanproof_collector.importers._older_otlp import MARKS, modern
+from spanproof_collector.model.values import Json
 from spanproof_collector.otlp import Form, decode_logs, decode_traces, signal_in
 from spanproof_collector.otlp.json_items import whole_part as whole_json
 from spanproof_collector.otlp.wire import fields, groups, whole_part
@@ -142,11 +145,18 @@ def _by_groups(file: ReadableFile) -> Iterator[Found]:
         if isinstance(read, Damage):
             yield read
         elif isinstance(read.value, dict) and read.member is not None:
-            body = json.dumps({read.member: [read.value]}).encode()
+            body = _spelled({read.member: [read.value]})
             try:
                 yield _request(body, "json")
             except DecodeError as error:
                 yield from _damaged_json(body, error, read.line)
+
+
+def _spelled(value: Json) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError):  # half a character; a number past 64 bits
+        return json.dumps(value).encode()
 
 
 def _damaged_json(body: bytes, error: DecodeError, line: int | None) -> Iterator[Found]:

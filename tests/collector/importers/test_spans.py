@@ -210,3 +210,16 @@ def test_conversations_that_are_alike_stay_apart(store: Store, tmp_path: Path) -
         writer.add(request, request.SerializeToString(), Origin("import:made_up", f"{number}.json"))
     writer.flush()
     assert sorted(str(trial.final_answer) for trial in read_trials(store)) == ["0", "1", "2"]
+
+
+def test_the_span_of_the_session_ends_with_the_longest_recording(store: Store) -> None:
+    """Of two recordings of equal size a hash would choose; a longer session's own span is always the richer."""
+    for name in map(str, range(8)):
+        short = Session(identity=(name,), session_id=name, turns=(answer("a", at=AT), answer("b", at=AT + SECOND)))
+        long = replace(short, turns=(*short.turns, answer("c", at=AT + 2 * SECOND)))
+        for each in (long, short):
+            writer = Writer(store)
+            request = request_of(each, "made_up")
+            writer.add(request, request.SerializeToString(), Origin("import:made_up", "a.json"))
+            writer.flush()
+    assert {trial.steps[0].ended_at for trial in read_trials(store)} == {AT + 2 * SECOND}
