@@ -16,6 +16,7 @@ from spanproof_collector.server.listening import Addresses, is_loopback
 from spanproof_collector.server.tls import Tls
 from spanproof_collector.store import Store, open_store
 from spanproof_collector.store.address import FolderAddress, parse_address, without_password
+from spanproof_collector.store.holding import holder_pid
 from spanproof_collector.store.tokens import read_tokens
 
 __all__ = ["GRPC_PORT", "HTTP_PORT", "Addresses", "Collector", "Tls", "serve"]
@@ -150,9 +151,12 @@ def _own_store(address: str) -> Store:
             return store
         store.close()
         if time.monotonic() >= deadline:
+            found = parse_address(address)
+            pid = holder_pid(found.path) if isinstance(found, FolderAddress) else None
+            holder = f"another server, process {pid}," if pid else "another server"
             raise ServeError(
-                f"another server holds the store {address} and answers for it. Send traces to that one, stop it, or "
-                "give this one a store of its own: --store"
+                f"{holder} holds the store {address} and answers for it. Send traces to that one, stop it, or give this "
+                "one a store of its own: --store"
             )
         time.sleep(_POLL_SECONDS)
 
