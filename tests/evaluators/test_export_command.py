@@ -37,7 +37,7 @@ def test_what_is_exported_is_imported_to_equal_trials(
     assert (imported["trials"], imported["spans"], imported["formats"]) == (1, made["spans"], {"parquet": 1})
     here = told(capsys, "trials", "--trial", "one", "--store", address)
     there = told(capsys, "trials", "--store", other)
-    assert there == here | {"source": "import:parquet", "path": file}
+    assert there == here | {"source": "import:parquet", "path": file, "last_received_at": None}
 
 
 def test_an_export_goes_through_a_running_server(

@@ -12,6 +12,7 @@ class Query(Enum):
 
     COUNT_CONTENT = "count_content"
     COUNT_DEAD_LETTERS = "count_dead_letters"
+    COUNT_DELETIONS = "count_deletions"
     COUNT_RESULTS = "count_results"
     COUNT_ROWS = "count_rows"
     CREATE_SCHEMA_VERSION = "create_schema_version"

@@ -88,6 +88,7 @@ class Store:
         self._idle: list[_Connection] = []
         self._closed = False
         self._deletions = 0
+        self._deleting = False
         with self._failing("connect"):
             # The engine lives as long as one of its clients does.
             self._idle.append(_Connection(connect()))
@@ -107,9 +108,12 @@ class Store:
 
         So what was deleted can be stored again, and its bytes are not taken for those that the store has seen.
         """
-        ((count, running),) = self.rows(Query.READ_DELETIONS)
-        self._deletions = cast(int, count)
-        return Deletions(count=self._deletions, running=bool(running))
+        # Asked with every block that is written, and nearly always nothing has happened since.
+        ((count,),) = cast("list[tuple[int]]", self.rows(Query.COUNT_DELETIONS))
+        if count != self._deletions or self._deleting:
+            ((count, running),) = cast("list[tuple[int, int]]", self.rows(Query.READ_DELETIONS))
+            self._deletions, self._deleting = count, bool(running)
+        return Deletions(count=self._deletions, running=self._deleting)
 
     def migrate(self, migrations: Sequence[Migration] | None = None) -> None:
         """Bring the store to this spanproof's schema. Harmless when run again, and after a kill.
