@@ -155,8 +155,8 @@ def _own_store(address: str) -> Store:
             pid = holder_pid(found.path) if isinstance(found, FolderAddress) else None
             holder = f"another server, process {pid}," if pid else "another server"
             raise ServeError(
-                f"{holder} holds the store {address} and answers for it. Send traces to that one, stop it, or give this "
-                "one a store of its own: --store"
+                f"{holder} holds the store {address} and answers for it. Send traces to that one, stop it, or give "
+                "this one a store of its own: --store"
             )
         time.sleep(_POLL_SECONDS)
 

@@ -48,8 +48,10 @@ def test_two_servers_do_not_share_a_grpc_port(tmp_path: Path) -> None:
 
 def test_a_second_server_on_one_store_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "_PATIENCE_SECONDS", 0.3)
-    with collecting(tmp_path / "store") as first, pytest.raises(ServeError, match=f"another server, process {first.process.pid}, holds the store"):
-        serve(first.store, grpc_port=0, http_port=0, on_ready=_never)
+    with collecting(tmp_path / "store") as first:
+        holder = f"another server, process {first.process.pid}, holds the store"
+        with pytest.raises(ServeError, match=holder):
+            serve(first.store, grpc_port=0, http_port=0, on_ready=_never)
 
 
 def test_a_server_is_ready_within_five_seconds_and_other_commands_go_through_it(tmp_path: Path) -> None:
