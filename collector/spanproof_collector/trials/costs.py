@@ -58,4 +58,4 @@ def _priced(item: ReadSpan, call: ModelCall) -> Price | None:
     """The catalogue's price; ``None`` for a call that failed before it used any token that was recorded."""
     if item.failed and call.usage.input_tokens is None and call.usage.output_tokens is None:
         return None
-    return price_of(call, item.span.start)
+    return price_of(call, item.span.start if item.timed else None)

@@ -84,14 +84,14 @@ def _model(names: Sequence[str], provider: str | None) -> "tuple[str, ModelInfo]
     return None
 
 
-def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None, at: int) -> Price:
+def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None, at: int | None) -> Price:
     """Return what a call costs.
 
     Args:
         usage: its tokens; cached ones are among the input, reasoning ones among the output.
         models: names of the model, the best first: the first that the catalogue knows is priced.
         provider: who answered, in the conventions' words or the catalogue's; ``None`` where nobody said.
-        at: when, in Unix nanoseconds: prices change.
+        at: when, in Unix nanoseconds: prices change. ``None`` where nobody recorded it.
     """
     from genai_prices import types
 
@@ -100,7 +100,6 @@ def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None,
         return Price(usd=None, reason="no model name")
     if usage.input_tokens is None or usage.output_tokens is None:
         return Price(usd=None, reason="tokens not recorded")
-    when = datetime.fromtimestamp(at / 1e9, tz=UTC)
     found = _model(names, provider)
     if found is None:
         return Price(usd=None, reason=f"no price for {names[0]}" + (f" of {provider}" if provider else ""))
@@ -111,7 +110,9 @@ def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None,
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    prices = model.get_prices(when)
+    if at is None and isinstance(model.prices, list):
+        return Price(usd=None, reason=f"no time, and the price of {name} changed")
+    prices = model.get_prices(datetime.fromtimestamp((at or 0) / 1e9, tz=UTC))
     if (usage.input_tokens and prices.input_mtok is None) or (usage.output_tokens and prices.output_mtok is None):
         return Price(usd=None, reason=f"no price per token for {name}")
     try:
@@ -120,6 +121,6 @@ def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None,
         return Price(usd=None, reason="tokens that contradict each other")
 
 
-def price_of(call: ModelCall, at: int) -> Price:
+def price_of(call: ModelCall, at: int | None) -> Price:
     """Return what a model call costs by the catalogue; the model that answered goes before the one that was asked."""
     return price(call.usage, models=(call.response_model, call.request_model), provider=call.provider, at=at)

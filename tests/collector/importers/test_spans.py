@@ -223,3 +223,17 @@ def test_the_span_of_the_session_ends_with_the_longest_recording(store: Store) -
             writer.add(request, request.SerializeToString(), Origin("import:made_up", "a.json"))
             writer.flush()
     assert {trial.steps[0].ended_at for trial in read_trials(store)} == {AT + 2 * SECOND}
+
+
+def test_a_price_that_changed_over_time_is_none_where_the_time_is_not_recorded(store: Store) -> None:
+    used = Usage(input_tokens=1000, output_tokens=100)
+    writer = Writer(store)
+    for name, model, at in (("steady", "gpt-4o", None), ("changed", "o3", None), ("timed", "o3", AT)):
+        turns = (answer("ok", usage=used, model=model, at=at),)
+        request = request_of(Session(identity=(name,), session_id=name, turns=turns), "made_up")
+        writer.add(request, request.SerializeToString(), Origin("import:made_up", name))
+    writer.flush()
+    costs = {trial.session_id: trial.cost for trial in read_trials(store)}
+    assert (costs["steady"].covered, costs["timed"].covered) == (True, True)
+    assert (costs["changed"].usd, costs["changed"].covered) == (None, False)
+    assert "no time, and the price of o3 changed" in str(costs["changed"].reason)
