@@ -107,8 +107,8 @@ async def _serve(collector: Collector, on_ready: Callable[[Addresses], None]) ->
         _logger.warning(
             "tokens and traces travel in the clear: give --tls-cert and --tls-key, or a proxy that has them"
         )
-    on_ready(where)
     try:
+        on_ready(where)
         await stopped.wait()
         _logger.info("stopping: taking nothing more, committing what was taken")
     finally:

@@ -13,6 +13,7 @@ from spanproof_collector.errors import ServeError
 from spanproof_collector.server import serve as serving
 from spanproof_collector.server.serve import Addresses, Collector, serve
 from spanproof_collector.store import Store, open_store
+from spanproof_collector.store.tokens import add_token
 from tests.collector.server.posting import ask
 from tests.collector_process import Collecting, collecting
 from tests.factories import span, trace_id, traces
@@ -29,6 +30,39 @@ def test_a_host_that_others_can_reach_is_refused_unless_said(host: str, tmp_path
     with pytest.raises(ServeError, match="insecure"):
         serve(f"chdb://{tmp_path}/store", host, 0, 0, on_ready=_never)
     assert not (tmp_path / "store").exists()
+
+
+def test_a_token_for_readers_opens_no_host_to_senders(tmp_path: Path) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        add_token(store, "prometheus", ["read"])
+    with pytest.raises(ServeError, match="spanproof token add NAME --scope ingest"):
+        serve(f"chdb://{tmp_path}/store", "0.0.0.0", 0, 0, on_ready=_never)
+
+
+class _CameUpError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("word", ["token", "insecure"])
+def test_a_host_that_others_can_reach_is_served_with_a_token_or_when_said(tmp_path: Path, word: str) -> None:
+    seen: list[Addresses] = []
+
+    def ready(addresses: Addresses) -> None:
+        seen.append(addresses)
+        raise _CameUpError
+
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        if word == "token":
+            add_token(store, "ci", ["ingest"])
+    with pytest.raises(_CameUpError):
+        serve(f"chdb://{tmp_path}/store", "0.0.0.0", 0, 0, on_ready=ready, insecure=word == "insecure")
+    assert [addresses.tokens for addresses in seen] == [word == "token"]
+
+
+@pytest.mark.parametrize("prefix", ["otel", "/otel/", "/", "/{x}"])
+def test_a_prefix_that_is_no_path_is_refused(tmp_path: Path, prefix: str) -> None:
+    with pytest.raises(ServeError, match="is no path"):
+        serve(f"chdb://{tmp_path}/store", on_ready=_never, http_prefixes=(prefix,))
 
 
 @pytest.mark.parametrize("word", ["grpc", "http"])
