@@ -152,3 +152,25 @@ def test_tokens_that_nobody_counted_are_unknown_and_not_zero() -> None:
     assert _usage({"gen_ai.operation.name": "chat"}) == Usage()
     assert _usage({"openinference.span.kind": "LLM", "llm.token_count.prompt": -1}) == Usage()
     assert _usage({"langfuse.observation.type": "generation", "langfuse.observation.usage_details": "{cut"}) == Usage()
+
+
+@pytest.mark.parametrize(("total", "whole"), [(9_010, 9_000), (6_010, 6_000), (None, 6_000), (77, 6_000)])
+def test_a_total_shows_whether_cached_tokens_stand_beside_the_input(total: int | None, whole: int) -> None:
+    attributes: dict[str, Value] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.usage.input_tokens": 6_000,
+        "gen_ai.usage.output_tokens": 10,
+        "gen_ai.usage.cache_read.input_tokens": 3_000,
+        "gen_ai.usage.total_tokens": total,
+    }
+    assert _usage(attributes).input_tokens == whole
+
+
+@pytest.mark.parametrize(("total", "whole"), [(6_010, 6_000), (9_010, 9_000), (None, 9_000)])
+def test_a_total_outranks_what_the_shape_of_a_usage_object_suggests(total: int | None, whole: int) -> None:
+    raw = {"input_tokens": 6_000, "output_tokens": 10, "cache_read_input_tokens": 3_000, "total_tokens": total}
+    attributes: dict[str, Value] = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.usage_details": json.dumps(raw),
+    }
+    assert _usage(attributes).input_tokens == whole
