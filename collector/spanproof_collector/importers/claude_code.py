@@ -20,7 +20,8 @@ from spanproof_collector.importers._claude_lines import (
     words,
 )
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._fields import ident, moment, obj, objects, text, whole
+from spanproof_collector.importers._documents import documents
+from spanproof_collector.importers._fields import ident, moment, obj, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
@@ -84,13 +85,21 @@ def _of_lines(file: ReadableFile) -> Iterator[Found]:
 
 
 def _of_document(file: ReadableFile) -> Iterator[Found]:
-    document = obj(file.document)
-    lines = objects(document.get("loglines"))
-    if not lines:
-        yield Damage(reason="no JSON document with a list of loglines")
-        return
-    own = text(document.get("sessionId")) or text(document.get("session_id")) or text(document.get("id"))
-    yield from _sessions([{"sessionId": own, **line} if own else line for line in lines], cut=False)
+    lines: list[Line] = []
+    outer: dict[str, Json] = {}
+    cut = False
+    for read in documents(file, ("loglines",)):
+        cut = isinstance(read, Damage)
+        if isinstance(read, Damage):
+            yield read
+        elif read.member is not None and isinstance(read.value, dict):
+            lines.append(read.value)
+            outer = read.outer
+    own = text(outer.get("sessionId")) or text(outer.get("session_id")) or text(outer.get("id"))
+    if lines:
+        yield from _sessions([{"sessionId": own, **line} if own else line for line in lines], cut=cut)
+    if file.damage is not None:
+        yield Damage(reason=file.damage)
 
 
 def _sessions(lines: Sequence[Line], *, cut: bool) -> Iterator[Session]:

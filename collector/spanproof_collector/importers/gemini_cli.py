@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanproof_collector.importers._content import content, media
+from spanproof_collector.importers._documents import documents
 from spanproof_collector.importers._fields import fingerprint, ident, moment, obj, objects, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
@@ -40,10 +41,21 @@ class GeminiCli:
 
 def _of_document(file: ReadableFile) -> Iterator[Found]:
     document = obj(file.document)
-    if "messages" not in document:
-        yield Damage(reason="no whole JSON document with messages")
+    if "messages" in document:
+        yield _session(document, objects(document["messages"]), cut=False)
         return
-    yield _session(document, objects(document["messages"]), cut=False)
+    header: Item = {}
+    messages: list[Item] = []
+    cut = False
+    for read in documents(file, ("messages",)):  # cut off, or too large to be read at once
+        if isinstance(read, Damage):
+            cut = True
+            yield read
+        elif read.member is not None and isinstance(read.value, dict):
+            messages.append(read.value)
+            header = read.outer
+    if messages:
+        yield _session(header, messages, cut=cut)
 
 
 def _of_lines(file: ReadableFile) -> Iterator[Found]:

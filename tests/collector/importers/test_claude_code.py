@@ -285,3 +285,9 @@ def test_a_session_of_the_web_is_one_document(store: Store, tmp_path: Path) -> N
 def test_a_result_whose_call_is_not_in_the_file_is_kept_and_counts_as_none(store: Store, tmp_path: Path) -> None:
     trial = tell(store, tmp_path, lines(line("user", 0, answers("t0", "?")), line("assistant", 1, says("Ok.")))).trial
     assert (kinds(trial), trial.tool_calls) == ("am", ())
+
+
+def test_a_document_that_is_cut_off_gives_the_lines_that_are_whole(store: Store, tmp_path: Path) -> None:
+    told = tell(store, tmp_path, json.dumps({"loglines": PLAIN[1:]}, indent=2).encode()[:-60])
+    assert [each.reason for each in told.imported.rejected] == ["the file ends inside this value"]
+    assert (kinds(told.trial), told.trial.status_reason) == ("amt", "recording_cut")

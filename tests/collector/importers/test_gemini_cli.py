@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from spanproof_collector.model.readings import Usage
@@ -102,3 +103,10 @@ def test_an_error_at_the_end_ends_the_session_with_it(store: Store, tmp_path: Pa
     chat = HEAD | {"messages": [message("user", 1, "go"), message("error", 2, "quota exceeded")]}
     trial = tell(store, tmp_path, chat).trial
     assert (trial.status, trial.status_reason) == ("error", "quota exceeded")
+
+
+def test_a_chat_that_is_cut_off_gives_the_messages_that_are_whole(store: Store, tmp_path: Path) -> None:
+    chat = HEAD | {"messages": [message("user", 1, "go"), gemini(2, "First."), gemini(3, "Done.")]}
+    told = tell(store, tmp_path, json.dumps(chat).encode()[:-20])
+    assert (told.trial.session_id, kinds(told.trial), told.trial.status_reason) == ("g-1", "am", "recording_cut")
+    assert told.trial.claim.state == "unavailable"
