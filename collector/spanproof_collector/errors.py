@@ -11,7 +11,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── StoreTooNewError       a newer spanproof wrote this store
     │   └── NoSuchLetterError      no dead letter has such an id             (in store)
     ├── DecodeError                bytes that are no OTLP
-    │   └── TooLargeError          a request of more bytes than we take      (in otlp)
+    │   ├── TooLargeError          a request of more bytes than we take      (in otlp)
+    │   └── TooManyPartsError      a request of more parts than we take      (in otlp)
     ├── BusyError                  more is in flight than we take on         (in pipeline)
     ├── ServeError                 the server cannot start
     ├── UnauthenticatedError       no token, or none that is known           (in server)

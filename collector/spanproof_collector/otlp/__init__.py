@@ -5,6 +5,7 @@ from spanproof_collector.otlp.columns import WIRE, Origin, convert_logs, convert
 from spanproof_collector.otlp.compression import MAX_BYTES, TooLargeError, unpack
 from spanproof_collector.otlp.content import Sent
 from spanproof_collector.otlp.decode import Form, Signal, decode_logs, decode_traces, form_of, signal_in
+from spanproof_collector.otlp.parts import refuse_too_many_parts
 from spanproof_collector.otlp.refused import Decoded, Refused
 from spanproof_collector.otlp.spans import log_records_of, spans_of
 
@@ -27,6 +28,7 @@ __all__ = [
     "form_of",
     "log_records_of",
     "merge",
+    "refuse_too_many_parts",
     "signal_in",
     "spans_of",
     "unpack",

@@ -38,7 +38,7 @@ class Waiting:
         """Put a request at the end."""
         self._requests.append((request, converted, time.monotonic()))
         self._rows += converted.rows
-        self._bytes += converted.size
+        self._bytes += converted.weight
         if self._rows >= BLOCK_ROWS:
             self._full.set()
 
@@ -50,7 +50,7 @@ class Waiting:
             request, converted, _ = self._requests.popleft()
             block.append((request, converted))
             rows += converted.rows
-            self._bytes -= converted.size
+            self._bytes -= converted.weight
         self._rows -= rows
         return block
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -21,6 +22,7 @@ from spanproof_collector.otlp import (
     convert_traces,
     decode_logs,
     decode_traces,
+    refuse_too_many_parts,
     unpack,
 )
 
@@ -46,6 +48,14 @@ class Converted:
         """Spans and log records."""
         return self.batch.span_count + self.batch.log_count
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes: what is small on the wire is larger here."""
+        attributes = 0
+        for table in (self.batch.spans, self.batch.log_records):
+            attributes += sum(map(len, cast("Sequence[Sequence[str]]", table.get("attribute.key", ()))))
+        return 3 * self.size + 1000 * self.rows + 80 * attributes + 300 * len(self.batch.rejected)
+
 
 def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: Sent) -> Converted:
     """Return the batch of a request as it came over the wire.
@@ -54,6 +64,9 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
         DecodeError: the bytes are not such a request.
     """
     data = unpack(body, encoding)
+    if signal == "metrics":
+        raise DecodeError("metrics are not stored")
+    refuse_too_many_parts(signal, data, form)
     match signal:
         case "traces":
             traces = decode_traces(data, form)
@@ -63,8 +76,6 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
             logs = decode_logs(data, form)
             converted = convert(logs.request, data, sent, refused=logs.refused)
             warning = logs.warning
-        case "metrics":
-            raise DecodeError("metrics are not stored")
     # Only the bytes are kept meanwhile: the message made of them is several times as large.
     return replace(converted, warning=warning, again=partial(convert_body, signal, body, form, encoding))
 

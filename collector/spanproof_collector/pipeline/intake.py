@@ -230,8 +230,8 @@ class Pipeline:
             self._succeed(request, converted)
             return
         request.rows = converted.rows
-        request.held += converted.size
-        self._shares.change(request.peer, converted.size)
+        request.held += converted.weight
+        self._shares.change(request.peer, converted.weight)
         self._rows += converted.rows
         self._waiting.add(request, converted)
         self._to_commit.set()
