@@ -103,15 +103,24 @@ def _of_iso(value: str) -> int | None:
 
 
 def openai_usage(value: Json) -> Usage:
-    """Return the tokens of a chat completion; cached ones are part of the input there."""
+    """Return the tokens of a chat completion, or of a response; cached ones are part of the input there.
+
+    Anthropic's counts bear the names of a response, and count cached tokens beside the input.
+    """
     used = obj(value)
-    read = whole(obj(used.get("prompt_tokens_details")).get("cached_tokens"))
+    details = obj(used.get("prompt_tokens_details")) or obj(used.get("input_tokens_details"))
+    of_output = obj(used.get("completion_tokens_details")) or obj(used.get("output_tokens_details"))
+    beside, written = whole(used.get("cache_read_input_tokens")), whole(used.get("cache_creation_input_tokens"))
+    asked, answered = whole(used.get("prompt_tokens")), whole(used.get("completion_tokens"))
+    if asked is None and (fresh := whole(used.get("input_tokens"))) is not None:
+        asked = fresh + (beside or 0) + (written or 0)
+    read = whole(details.get("cached_tokens"))
     return Usage(
-        input_tokens=whole(used.get("prompt_tokens")),
-        output_tokens=whole(used.get("completion_tokens")),
-        cache_read_tokens=read if read is not None else whole(used.get("cache_read_input_tokens")),
-        cache_write_tokens=whole(used.get("cache_creation_input_tokens")),
-        reasoning_tokens=whole(obj(used.get("completion_tokens_details")).get("reasoning_tokens")),
+        input_tokens=asked,
+        output_tokens=answered if answered is not None else whole(used.get("output_tokens")),
+        cache_read_tokens=read if read is not None else beside,
+        cache_write_tokens=written,
+        reasoning_tokens=whole(of_output.get("reasoning_tokens")),
     )
 
 

@@ -4,9 +4,10 @@ Beside the messages an object may hold ``id``, ``task_id``, ``attempt``, ``varia
 and ``usage``; every other text, number or flag in it comes along as a label.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from functools import partial
 from typing import Final
 
 from spanproof_collector.importers._chat import turns_of
@@ -18,6 +19,7 @@ from spanproof_collector.importers._importer import Found
 from spanproof_collector.importers._outline import outline
 from spanproof_collector.importers._session import Labels, Session
 from spanproof_collector.model.readings import Usage
+from spanproof_collector.model.values import Json
 
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _OWN: Final = frozenset({"id", "task_id", "attempt", "variant", "suite", "model", "messages", "tools", "usage"})
@@ -39,10 +41,34 @@ class OpenAIMessages:
         first = outline(file.path).within("messages")
         if first.get("role") not in _ROLES:
             return None
-        return sessions(file, _session)
+        return sessions(file, partial(_session, _Recordings()))
 
 
-def _session(document: Document) -> Iterator[Session | Damage]:
+class _Recordings:
+    """The recordings of one file that share an id: one that goes on where another ends is the same session."""
+
+    def __init__(self) -> None:
+        self._chains: dict[str, list[bytes]] = defaultdict(list)
+        """What identifies sessions, and the digests of each one's messages, eight bytes a message."""
+
+    def number(self, identity: str, messages: Sequence[Json]) -> int:
+        """Return which of the sessions of this identity these messages are, counted from 0."""
+        chain = b"".join(bytes.fromhex(fingerprint(message)[:16]) for message in messages)
+        known = self._chains[identity]
+        for number, other in enumerate(known):
+            if chain.startswith(other) or other.startswith(chain):
+                known[number] = max(chain, other, key=len)
+                return number
+        known.append(chain)
+        return len(known) - 1
+
+
+def _through_first_answer(messages: Sequence[dict[str, Json]]) -> Sequence[dict[str, Json]]:
+    first = next((place for place, message in enumerate(messages) if message.get("role") == "assistant"), len(messages))
+    return messages[: first + 1]
+
+
+def _session(recordings: _Recordings, document: Document) -> Iterator[Session | Damage]:
     value = document.value
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         yield Damage(reason="no object with a list of messages", line=document.line)
@@ -50,8 +76,13 @@ def _session(document: Document) -> Iterator[Session | Damage]:
     messages = objects(value["messages"])
     session_id, task_id, variant = ident(value.get("id")), ident(value.get("task_id")), ident(value.get("variant"))
     attempt = whole(value.get("attempt"))
-    opening = list(takewhile(lambda message: message.get("role") != "assistant", messages))
-    own = (session_id, task_id, attempt, variant, *opening) if session_id else (value,)
+    if session_id:
+        # an id is often that of the task: another run answers otherwise
+        identity = fingerprint(session_id, task_id, attempt, variant, *_through_first_answer(messages))
+        number = recordings.number(identity, messages)
+        own = (identity, str(number)) if number else (identity,)
+    else:
+        own = (fingerprint(value),)
     usage = openai_usage(value.get("usage"))
     facts = {
         key: item
@@ -59,7 +90,7 @@ def _session(document: Document) -> Iterator[Session | Damage]:
         if key not in _OWN | _TIMES and isinstance(item, str | int | float | bool)
     }
     yield Session(
-        identity=(fingerprint(*own),),
+        identity=own,
         session_id=session_id,
         model=text(value.get("model")),
         labels=Labels(task_id=task_id, attempt=attempt, variant=variant, suite=ident(value.get("suite")), facts=facts),

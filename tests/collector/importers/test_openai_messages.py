@@ -97,3 +97,79 @@ def test_a_line_that_is_no_session_is_named_and_the_others_are_kept(store: Store
     told = tell(store, tmp_path, lines(LABELED, {"note": 1}, {"messages": CONVERSATION}) + b'{"messages": [{"ro')
     assert [each.line for each in told.imported.rejected] == [2, 4]
     assert len(told.trials) == 2
+
+
+def test_an_answer_that_names_another_call_proves_nothing(store: Store, tmp_path: Path) -> None:
+    twice = [asks(("a", {"n": 1}), ("b", {"n": 2})), answers("b", "paid 2"), answers("b", "paid 2")]
+    stray = [asks(("c", {"n": 3})), answers("z", "paid 9"), {"role": "assistant", "content": "Paid."}]
+    trial = tell(store, tmp_path, lines({"messages": [*twice, *stray]})).trial
+    assert [(call.call_id, call.executed, call.result) for call in trial.tool_calls] == [
+        ("a", "unknown", None),
+        ("b", "yes", "paid 2"),
+        ("c", "unknown", None),
+    ]
+
+
+def test_an_answer_without_an_id_goes_to_the_first_open_call(store: Store, tmp_path: Path) -> None:
+    messages = [asks(("a", {"n": 1}), ("b", {"n": 2})), {"role": "tool", "content": "one"}]
+    trial = tell(store, tmp_path, lines({"messages": messages})).trial
+    assert [(call.call_id, call.executed, call.result) for call in trial.tool_calls] == [
+        ("a", "yes", "one"),
+        ("b", "unknown", None),
+    ]
+
+
+def test_an_answer_that_comes_late_finds_its_call(store: Store, tmp_path: Path) -> None:
+    user = {"role": "user", "content": "Are you there?"}
+    messages = [asks(("a", {"n": 1}), ("b", {"n": 2})), user, asks(("a", {"n": 3})), user, answers("b", "paid 2")]
+    trial = tell(store, tmp_path, lines({"messages": messages})).trial
+    assert [(call.arguments, call.executed, call.result) for call in trial.tool_calls] == [
+        ({"n": 1}, "unknown", None),
+        ({"n": 2}, "yes", "paid 2"),
+        ({"n": 3}, "unknown", None),
+    ]
+
+
+def test_an_error_in_anthropics_shape_is_an_error(store: Store, tmp_path: Path) -> None:
+    asked = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "pay", "input": {"n": 1}}]}
+    told = {"type": "tool_result", "tool_use_id": "a", "is_error": True, "content": "The card was declined."}
+    trial = tell(store, tmp_path, lines({"messages": [asked, {"role": "user", "content": [told]}]})).trial
+    assert called(trial.tool_calls) == [("pay", "a", "unknown")]
+    assert trial.tool_calls[0].error == "The card was declined."
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_runs_that_share_an_id_are_not_mixed(store: Store, tmp_path: Path, parts: int) -> None:
+    paid = {"id": "t", "messages": CONVERSATION}
+    unasked = {"id": "t", "messages": [*CONVERSATION[:2], {"role": "assistant", "content": "I could not pay."}]}
+    other = [*CONVERSATION[:3], answers("b", "declined"), {"role": "assistant", "content": "Neither is paid."}]
+    recorded = lines(paid, {"id": "t", "messages": other}, {"id": "t", "messages": CONVERSATION[:5]})
+    told = tell(store, tmp_path, *((recorded + lines(unasked),) if parts == 1 else (recorded, lines(unasked))))
+    assert sorted((str(one.final_answer), [call.result for call in one.tool_calls]) for one in told.trials) == [
+        ("Both are paid.", ["paid 1", "paid 2"]),
+        ("I could not pay.", []),
+        ("Neither is paid.", [None, "declined"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (
+            {"input_tokens": 30, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 10}},
+            Usage(input_tokens=30, output_tokens=4, cache_read_tokens=10),
+        ),
+        (
+            {"input_tokens": 15, "output_tokens": 4, "cache_read_input_tokens": 10, "cache_creation_input_tokens": 5},
+            Usage(input_tokens=30, output_tokens=4, cache_read_tokens=10, cache_write_tokens=5),
+        ),
+        (
+            {"prompt_tokens": 30, "completion_tokens": 4, "output_tokens_details": {"reasoning_tokens": 3}},
+            Usage(input_tokens=30, output_tokens=4, reasoning_tokens=3),
+        ),
+    ],
+)
+def test_tokens_under_other_names_are_read(
+    store: Store, tmp_path: Path, usage: dict[str, object], expected: Usage
+) -> None:
+    assert tell(store, tmp_path, lines({"messages": CONVERSATION, "usage": usage})).trial.usage == expected
