@@ -61,6 +61,27 @@ def test_every_page_of_the_docs_is_linked_from_the_readme() -> None:
         assert f"]({page.relative_to(ROOT).as_posix()})" in README, page.name
 
 
+@pytest.mark.parametrize("folder", ["dialects", "formats", "languages"])
+def test_every_page_of_a_folder_is_linked_from_its_index_and_the_index_from_the_readme(folder: str) -> None:
+    assert f"](docs/{folder}/README.md)" in README
+    index = (ROOT / "docs" / folder / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs" / folder).glob("*.md"):
+        assert page.name == "README.md" or f"]({page.name})" in index, page.name
+
+
+def test_every_file_that_a_page_links_to_exists() -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        for link in re.findall(
+            r"\]\(([^)#:]+)\)", re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        ):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_decisions_are_numbered_in_order() -> None:
+    numbers = re.findall(r"^\*\*(\d+)\. ", (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
+
+
 def test_the_agent_of_the_readme_leaves_a_trial_as_described(tmp_path: Path) -> None:
     (agent,) = [text for language, text in FENCED if language == "python"]
     (tmp_path / "agent.py").write_text(agent, encoding="utf-8")

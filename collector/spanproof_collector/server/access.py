@@ -72,7 +72,7 @@ class Access:
         if token is None:
             raise UnauthenticatedError(
                 "the token is not known here: it was mistyped, was removed, or belongs to the store of another server. "
-                "List those that hold with 'spanproof token list'"
+                "List the valid ones with 'spanproof token list'"
             )
         if scope not in token.scopes:
             raise ForbiddenError(f"the token {token.name!r} may not {_DOES[scope]}. {_how(scope)}")

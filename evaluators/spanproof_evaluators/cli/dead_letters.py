@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command("list")
 @store_option
-@click.option("--limit", type=click.IntRange(1, _MOST), default=100, show_default=True, help="The newest so many.")
+@click.option("--limit", type=click.IntRange(1, _MOST), default=100, show_default=True, help="How many at most.")
 @json_option
 def list_(address: str, limit: int, as_json: bool) -> None:
     """List dead letters, the newest first."""
@@ -94,15 +94,17 @@ def show(letter_id: str, address: str, raw: bool, as_json: bool) -> None:
     click.echo(clean(letter.bytes.decode("utf-8", "backslashreplace")))
 
 
-@command.command("retry")
+@command.command("retry", short_help="Read dead letters again, and store those that fit now.")
 @click.argument("letter_ids", metavar="[ID]...", nargs=-1)
 @store_option
-@click.option("--project", default="", help="Where to put them: a letter does not hold its resource, which named it.")
+@click.option(
+    "--project", default="", help="The project to store them in: which one they were sent for is not known any more."
+)
 @json_option
 def retry(letter_ids: tuple[str, ...], address: str, project: str, as_json: bool) -> None:
     """Read dead letters again, as spanproof reads today, and store those that fit. Without an ID, all of them.
 
-    Those that do not fit stay, and are told with the reason of today.
+    Those that do not fit stay, and are listed with the reason of today.
     """
     from spanproof_collector.pipeline.letters import retry_letters
     from spanproof_collector.store.dead_letters import list_letters, read_letter
@@ -126,11 +128,11 @@ def retry(letter_ids: tuple[str, ...], address: str, project: str, as_json: bool
 
 @command.command("drop")
 @click.argument("letter_ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="All of them.")
+@click.option("--all", "every", is_flag=True, help="Delete all of them.")
 @store_option
 @json_option
 def drop(letter_ids: tuple[str, ...], every: bool, address: str, as_json: bool) -> None:
-    """Take dead letters away for good."""
+    """Delete dead letters by their ids, or all of them, for good."""
     from spanproof_collector.store.dead_letters import drop_letters, list_letters, read_letter
     from spanproof_evaluators.reports.machine import line
     from spanproof_evaluators.reports.wording import plural

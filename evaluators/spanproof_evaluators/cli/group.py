@@ -48,7 +48,7 @@ class CommandGroup(click.Group):
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 pass or done, 1 gate failed, 2 could not run, 3 inconclusive.",
+    epilog="Exit codes: 0 done, 2 could not run; of 'run' the agent's own. What gates say is in 'report --json'.",
 )
 @click.version_option(package_name="spanproof")
 def cli() -> None:

@@ -27,7 +27,8 @@ store_option = click.option(
     default=DEFAULT_STORE,
     show_default=True,
     metavar="ADDRESS",
-    help="chdb:///absolute/path, chdb://relative/path or clickhouse://user:password@host:8123/database. "
+    help="Where the store is: chdb:///absolute/path, chdb://relative/path or "
+    "clickhouse://user:password@host:8123/database. "
     "Also SPANPROOF_STORE.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
@@ -79,6 +80,13 @@ _NAMES: Final = {
     "texts": "text",
 }
 _HELP: Final = {
+    "project": "Trials of this project.",
+    "session": "Trials of this session.",
+    "trial": "The trial with this id.",
+    "task": "Trials of this task.",
+    "variant": "Trials of this variant: what a report compares.",
+    "agent": "Trials of this agent, by its name.",
+    "model": "Trials in which this model was called.",
     "suite": "Trials of this suite; where evaluate and report take a suite, also a file that defines it.",
     "text": "Trials whose answer, steps or calls hold this text.",
     "tool": "Trials that called this tool.",
@@ -86,13 +94,13 @@ _HELP: Final = {
 
 
 def filter_options(command: Callable[P, R]) -> Callable[P, R]:
-    """Add the filter: every option repeatable, values of one option or-ed, options and-ed."""
+    """Add the filter: every option but the times repeatable, values of one option or-ed, options and-ed."""
     label = click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Trials with this label.")
     options = [
         click.option("--since", metavar="TIME", help="Started at or after: ISO 8601 (UTC) or Unix nanoseconds."),
         click.option("--until", metavar="TIME", help="Started before."),
         *(
-            click.option(f"--{option}", field, multiple=True, metavar=option.upper(), help=_HELP.get(option))
+            click.option(f"--{option}", field, multiple=True, metavar=option.upper(), help=_HELP[option])
             for field, option in _NAMES.items()
         ),
         label,

@@ -5,9 +5,9 @@ import click
 from spanproof_evaluators.cli.options import json_option, open_existing, store_option
 
 
-@click.group("retention", short_help="How long each project is kept.")
+@click.group("retention", short_help="Set how long each project is kept; delete what is older.")
 def command() -> None:
-    """Say how long each project is kept, and delete what is older. Without a word everything is kept for good.
+    """Set how long each project is kept, and delete what is older. Where nothing is set, everything is kept for good.
 
     A server applies it by itself: when it starts, and every hour.
 
@@ -17,11 +17,11 @@ def command() -> None:
 
 @command.command("set")
 @store_option
-@click.option("--project", default="", help="Which project; without it, every project that has no word of its own.")
-@click.option("--days", type=click.IntRange(min=1), help="Trials go when their newest span is older.")
+@click.option("--project", default="", help="Which project; without it, every project for which nothing is set.")
+@click.option("--days", type=click.IntRange(min=1), help="A trial goes when its newest span is older.")
 @click.option("--keep", is_flag=True, help="Keep it for good.")
 def set_(address: str, project: str, days: int | None, keep: bool) -> None:
-    """Say for how many days a project is kept. Nothing is deleted before it is applied."""
+    """Set for how many days a project is kept. Nothing goes at once: a server or 'apply' deletes later."""
     from spanproof_collector.retention import set_policy
     from spanproof_collector.store import open_store
 
@@ -36,7 +36,7 @@ def set_(address: str, project: str, days: int | None, keep: bool) -> None:
 @store_option
 @json_option
 def list_(address: str, as_json: bool) -> None:
-    """List what was said."""
+    """List how long each project is kept."""
     from spanproof_collector.retention import read_policies
     from spanproof_evaluators.reports.machine import line
 

@@ -34,9 +34,19 @@ _FILE: Final = click.Path(path_type=Path)
 @click.option("--tls-key", type=_FILE, metavar="FILE", help="The key of that certificate, in PEM, without a password.")
 @click.option("--tls-client-ca", type=_FILE, metavar="FILE", help="Let in only clients with a certificate of this CA.")
 @click.option("--insecure", is_flag=True, help="Listen where others can reach it although no token keeps anybody out.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="On standard error: sentences, or a JSON object a line.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The least that is logged.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one line of JSON, when it is ready.")
 def command(

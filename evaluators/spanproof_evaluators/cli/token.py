@@ -18,13 +18,15 @@ class UnknownTokenError(EvaluatorError):
     """An id that no token has."""
 
     def __init__(self, token_id: str) -> None:
-        super().__init__(f"no token has the id {token_id!r}. 'spanproof token list' lists those that hold")
+        super().__init__(f"no token has the id {token_id!r}. 'spanproof token list' lists those that are valid")
         self.token_id = token_id
 
 
-@click.group("token", short_help="Make, list and remove tokens for senders and readers.")
+@click.group("token", short_help="Make, list and revoke tokens for senders and readers.")
 def command() -> None:
-    """Tokens for senders and readers. A server demands one as soon as its store holds one, and always off loopback.
+    """Tokens for senders and readers.
+
+    A server demands one as soon as its store holds one, and always where other hosts can reach it.
 
     Exit codes: 0 done, 2 could not run.
     """
@@ -46,7 +48,7 @@ def command() -> None:
 def add(name: str, scopes: "tuple[TokenScope, ...]", address: str, as_json: bool) -> None:
     """Make a token called NAME and print it. It is shown this once: the store keeps a hash.
 
-    A server that runs knows it at once.
+    A server that runs knows it within a second.
     """
     from spanproof_collector.store import open_store
     from spanproof_collector.store.tokens import add_token
@@ -67,7 +69,7 @@ def add(name: str, scopes: "tuple[TokenScope, ...]", address: str, as_json: bool
 @store_option
 @json_option
 def list_(address: str, as_json: bool) -> None:
-    """List the tokens that hold, without what they are."""
+    """List the valid tokens: id, name, what they may, when they were made. Never the token itself."""
     from spanproof_collector.store.tokens import read_tokens
     from spanproof_evaluators.reports.machine import line
 
@@ -88,14 +90,14 @@ def list_(address: str, as_json: bool) -> None:
 @click.argument("token_id")
 @store_option
 def remove(token_id: str, address: str) -> None:
-    """Let a token hold no more. A server that runs refuses it within five seconds."""
+    """Revoke a token, by the id that 'list' shows. A server that runs refuses it within five seconds."""
     from spanproof_collector.store.tokens import remove_token
 
     with open_existing(address) as store:
         removed = remove_token(store, token_id)
     if removed is None:
         raise UnknownTokenError(token_id)
-    tell(f"the token {removed.token_id} ({removed.name}) holds no more")
+    tell(f"the token {removed.token_id} ({removed.name}) is revoked")
 
 
 def _may(token: "Token") -> str:

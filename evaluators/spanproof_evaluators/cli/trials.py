@@ -34,7 +34,8 @@ def command(
 ) -> None:
     """List trials: false successes, unknown effects, unproven claims, the rest; then the newest first.
 
-    Verdicts are those that 'spanproof evaluate' stored. With --json one object a line.
+    Filters can be repeated: of one option any value fits, of different options all must. Verdicts are those that
+    'spanproof evaluate' stored. With --json one object a line.
 
     Exit codes: 0 done, 2 could not run.
     """

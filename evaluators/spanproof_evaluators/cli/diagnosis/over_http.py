@@ -165,5 +165,5 @@ def token_advice(target: Target) -> str:
             "'authorization=Bearer%20TOKEN'. Make one where the store is: spanproof token add NAME"
         )
     return (
-        "Make another where the store is, 'spanproof token add NAME', and see those that hold: 'spanproof token list'"
+        "Make another where the store is, 'spanproof token add NAME', and list the valid ones: 'spanproof token list'"
     )
