@@ -176,7 +176,7 @@ class Pipeline:
         if request in self._open:
             self._open.remove(request)
             self._rows -= request.rows
-            self._shares.leave(request.peer, request.held)
+            self._shares.leave(request.peer, len(request.body))
 
     def _fail(self, request: Request, error: Exception) -> None:
         if not request.done.done():
@@ -230,8 +230,6 @@ class Pipeline:
             self._succeed(request, converted)
             return
         request.rows = converted.rows
-        request.held += converted.weight
-        self._shares.change(request.peer, converted.weight)
         self._rows += converted.rows
         self._waiting.add(request, converted)
         self._to_commit.set()

@@ -20,7 +20,7 @@ class Load:
     """Spans and log records that were read and are not durable yet."""
 
     bytes: int
-    """Of those requests, after unpacking."""
+    """Of those requests, as they came, and of bodies that are on their way."""
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ class Accepted:
 class Request:
     """A request on its way; it leaves when its future is done and no thread works on it."""
 
-    __slots__ = ("body", "done", "encoding", "form", "held", "peer", "rows", "signal")
+    __slots__ = ("body", "done", "encoding", "form", "peer", "rows", "signal")
 
     def __init__(self, peer: str, signal: Literal["traces", "logs"], body: bytes, form: Form, encoding: str) -> None:
         self.peer = peer
@@ -37,9 +37,6 @@ class Request:
         self.body = body
         self.form = form
         self.encoding = encoding
-        self.held = len(body)
-        """Bytes that it is counted for."""
-
         self.done: asyncio.Future[Converted] = asyncio.get_running_loop().create_future()
         self.rows = 0
         """Spans and log records; none before it was read."""

@@ -114,7 +114,7 @@ class _Watched(Collector):
         yield GaugeMetricFamily(
             "spanproof_queue_rows", "Spans and log records read and not durable yet.", value=load.rows
         )
-        yield GaugeMetricFamily("spanproof_queue_bytes", "Bytes that open requests are counted for.", value=load.bytes)
+        yield GaugeMetricFamily("spanproof_queue_bytes", "Bytes of open requests, as they came.", value=load.bytes)
         commits = self._pipeline.commits
         total = 0
         buckets: list[tuple[str, float]] = []
