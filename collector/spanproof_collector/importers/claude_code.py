@@ -297,7 +297,12 @@ class _Reading:
                 rest.append(block)
         said = content(rest)
         parts = said.parts + tuple(
-            {"type": "tool_call_response", "id": ident(block.get("tool_use_id")), "response": block.get("content")}
+            {
+                "type": "tool_call_response",
+                "id": ident(block.get("tool_use_id")),
+                "response": block.get("content"),
+                "is_error": block.get("is_error") is True,
+            }
             for block in said.others
         )
         if not said.text and not parts:

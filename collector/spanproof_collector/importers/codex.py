@@ -42,7 +42,12 @@ _BARE: Final = _CALLS | _OUTPUTS | {"message", "reasoning"}
 _WRAPPED: Final = re.compile(r"\s*(<(environment_context|user_instructions|INSTRUCTIONS|turn_aborted)\b|# AGENTS\.md)")
 """What Codex itself says under the role of the user."""
 
-_REJECTED: Final = re.compile(r"\s*(exec command |patch |\S+ )?(was )?(rejected|aborted|denied) by (the )?user", re.I)
+_REJECTED: Final = re.compile(r"\s*(exec command |patch |\S+ )?(was )?(rejected|denied) by (the )?user", re.I)
+_BROKEN_OFF: Final = re.compile(r"\s*(Wall time: \S+ seconds\s+)?aborted( by (the )?user\b|\s*$)", re.I)
+"""What stands for the output of a call that was running when the user interrupted the turn."""
+
+_EXIT_CODE: Final = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)\s*$", re.MULTILINE)
+"""How outputs without JSON tell of the exit code, before the output itself."""
 
 
 @dataclass(frozen=True)
@@ -312,6 +317,10 @@ def _answered(call: Call, output: Json) -> Call:
     if _REJECTED.match(said):
         return replace(call, refused=Refused(by="user", reason=said))
     exit_code = obj(told.get("metadata")).get("exit_code")
+    if not told and (found := _EXIT_CODE.search(said.partition("\nOutput:")[0])) is not None:
+        exit_code = int(found[1])
+    if not told and _BROKEN_OFF.match(said):
+        return replace(call, error=said)
     if truth(told.get("success")) is False or (isinstance(exit_code, int) and exit_code != 0):
         return replace(call, error=said or f"exit code {exit_code}")
     return replace(call, result=value)

@@ -82,7 +82,8 @@ _REDACTED: Final = re.compile(r"^\W*(redacted|removed|hidden|filtered|omitted)\W
 # What frameworks answer to the model where a call's arguments did not fit its tool: they never called it.
 _ARGUMENTS_REFUSED: Final = re.compile(
     r"^\W*(error:? )?(validation failed for input parameters|error invoking tool .{1,80} with kwargs"
-    r"|invalid json input for tool|an error occurred while parsing tool arguments)",
+    r"|invalid json input for tool|an error occurred while parsing tool arguments"
+    r"|failed to parse function arguments|(tool_use_error>\s*)?InputValidationError\b)",
     re.IGNORECASE,
 )
 # Only what says that the call never began: its own arguments were refused, or there is no such tool.
@@ -232,6 +233,8 @@ def outcome_of_run(call: JoinedCall, refusals: Sequence[Refusal]) -> tuple[Execu
         return "yes", "result", None
     if results:
         told = _error_text(results[-1])
+        if told is not None and _ARGUMENTS_REFUSED.search(told):
+            return "no", "validation", told
         return ("yes", "result", None) if told is None else ("unknown", "error_text", told)
     if not isinstance(response, Absent):
         told = _error_text(response) or ((answer or "error") if call.response_is_error else None)

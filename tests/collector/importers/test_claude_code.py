@@ -291,3 +291,26 @@ def test_a_document_that_is_cut_off_gives_the_lines_that_are_whole(store: Store,
     told = tell(store, tmp_path, json.dumps({"loglines": PLAIN[1:]}, indent=2).encode()[:-60])
     assert [each.reason for each in told.imported.rejected] == ["the file ends inside this value"]
     assert (kinds(told.trial), told.trial.status_reason) == ("amt", "recording_cut")
+
+
+def test_arguments_that_did_not_fit_never_reached_the_tool(store: Store, tmp_path: Path) -> None:
+    refused = "<tool_use_error>InputValidationError: The required parameter `command` is missing</tool_use_error>"
+    recorded = [
+        line("user", 0, "go"),
+        line("assistant", 1, [asks("t1", name="Write")]),
+        line("user", 2, answers("t1", refused, error=True)),
+        line("assistant", 3, says("Written.")),
+    ]
+    (call,) = tell(store, tmp_path, lines(*recorded)).trial.tool_calls
+    assert (call.executed, call.effect.state, call.effect.reason) == ("no", "none", "validation")
+
+
+def test_an_error_that_is_recorded_before_its_call_is_still_an_error(store: Store, tmp_path: Path) -> None:
+    recorded = [
+        line("user", 0, "go"),
+        line("user", 1, answers("t1", "The disk is full.", error=True)),
+        line("assistant", 2, [asks("t1", name="Write")]),
+        line("assistant", 3, says("Written.")),
+    ]
+    (call,) = tell(store, tmp_path, lines(*recorded)).trial.tool_calls
+    assert (call.executed, call.error) == ("unknown", "The disk is full.")

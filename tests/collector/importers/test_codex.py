@@ -157,3 +157,25 @@ def test_a_rollout_that_ends_within_a_line_claims_nothing(store: Store, tmp_path
     told = tell(store, tmp_path, lines(META, said("user", "go"), said("assistant", "Done."))[:-9])
     assert [each.line for each in told.imported.rejected] == [3]
     assert told.trial.status_reason == "recording_cut"
+
+
+@pytest.mark.parametrize(
+    ("output", "executed", "error"),
+    [
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nExit code: 7\n", "yes", None),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nrm: cannot remove 'a'", "unknown", "Exit code: 1"),
+        ("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\n", "unknown", "Chunk ID: 1a"),
+        ("aborted by user after 3.2s", "unknown", "aborted by user after 3.2s"),
+        ("Wall time: 3.2 seconds\naborted by user", "unknown", "Wall time: 3.2 seconds"),
+        ("aborted", "unknown", "aborted"),
+        ("exec command rejected by user", "no", "exec command rejected by user"),
+        ("failed to parse function arguments: missing field `cmd`", "no", "failed to parse function arguments"),
+    ],
+)
+def test_a_plain_output_tells_of_failure_and_interruption(
+    store: Store, tmp_path: Path, output: str, executed: str, error: str | None
+) -> None:
+    recorded = (META, MODEL, said("user", "remove it"), asked("c1", '{"cmd":"rm a"}'), answered("c1", output))
+    (call,) = tell(store, tmp_path, lines(*recorded, said("assistant", "Removed."))).trial.tool_calls
+    assert (call.executed, call.error is None) == (executed, error is None)
+    assert (call.error or "").startswith(error or "")
