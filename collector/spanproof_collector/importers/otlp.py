@@ -35,6 +35,8 @@ _PIECE: Final = 8 * 1024**2
 _LARGE: Final = 64 * 1024**2
 """A JSON document from this size on is read group by group."""
 
+_ARRAY: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"resource(?:Spans|Logs|Metrics|_spans|_logs|_metrics)"')
+
 _TRACE_ID: Final = re.compile(rb'"trace_?[iI]d"\s*:\s*"([0-9a-fA-F]{32})"')
 
 
@@ -57,6 +59,8 @@ class Otlp:
                 return _with_damage(_protobuf(file), file)
         if head.removeprefix(_BOM).lstrip().startswith(b"{") and any(name in head for name in (*_NAMES, *MARKS)):
             return _with_damage(_json(file), file)
+        if _ARRAY.match(head) is not None:
+            return _with_damage(_array(file), file)
         return None
 
 
@@ -138,6 +142,18 @@ def _json_lines(file: ReadableFile) -> Iterator[Found]:
             yield _request(text, "json")
         except DecodeError as error:
             yield from _damaged_json(text, error, number)
+
+
+def _array(file: ReadableFile) -> Iterator[Found]:
+    for read in documents(file):
+        if isinstance(read, Damage):
+            yield read
+            continue
+        body = _spelled(read.value)
+        try:
+            yield _request(body, "json")
+        except DecodeError as error:
+            yield from _damaged_json(body, error, read.line)
 
 
 def _by_groups(file: ReadableFile) -> Iterator[Found]:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, MessageToJson
 from google.protobuf.message import Message
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.logs.v1.logs_pb2 import SeverityNumber
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from spanproof_collector.errors import CollectorError
 from spanproof_collector.importers import NoSuchFileError, Rejection, UnknownFormatError, import_paths
@@ -79,6 +81,34 @@ def test_every_form_is_told_by_its_content(store: Store, folder: Path, form: str
     assert found.formats == {"otlp": 1}
     assert found.traces == {("default", trace_id("a").hex())}
     assert names(store) == ["a", "b", "c"]
+
+
+def test_what_protobuf_spells_by_itself_is_read(store: Store, folder: Path) -> None:
+    """Ids in base64 and names of enum values: what ``MessageToJson`` writes."""
+    request = traces(span("a", {"traceId": "SPAN_KIND_SERVER", "code": "STATUS_CODE_OK"}), span("b"), span("c"))
+    sent = request.resource_spans[0].scope_spans[0].spans
+    sent[0].kind, sent[0].status.code = Span.SPAN_KIND_CLIENT, Status.STATUS_CODE_ERROR
+    sent[1].links.add(trace_id=trace_id("z"), span_id=sent[0].span_id)
+    said = logs(log_record("said"))
+    said.resource_logs[0].scope_logs[0].log_records[0].severity_number = SeverityNumber.SEVERITY_NUMBER_WARN
+    for number, message in enumerate((request, said)):
+        (folder / str(number)).write_text(MessageToJson(message))
+        (folder / f"snake {number}").write_text(MessageToJson(message, preserving_proto_field_name=True))
+    imported = import_paths(store, [folder])
+    assert (imported.spans, imported.log_records, imported.rejected) == (3, 1, ())
+    (read,) = (each for each in store.read_traces([("default", trace_id("a").hex())]).values())
+    assert sorted((each.span_id, each.parent_span_id) for each in read.spans) == sorted(
+        (each.span_id.hex(), each.parent_span_id.hex()) for each in sent
+    )
+    (first,) = (each for each in read.spans if each.span_id == sent[0].span_id.hex())
+    assert (first.status, first.attributes["traceId"]) == ("ERROR", "SPAN_KIND_SERVER")
+
+
+def test_an_array_of_requests_is_read_and_a_broken_one_named(store: Store, folder: Path) -> None:
+    one, other = (spelled(traces(span(name))).decode() for name in "ab")
+    (folder / "array").write_text(f'[\n{one},\n{{"resourceSpans": 1}},\n{other}\n]')
+    imported = import_paths(store, [folder])
+    assert (imported.formats, imported.spans, [each.line for each in imported.rejected]) == ({"otlp": 1}, 2, [3])
 
 
 def test_a_folder_is_walked_and_a_file_in_two_forms_counts_once(store: Store, folder: Path) -> None:
