@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -73,3 +74,9 @@ def test_a_number_that_json_does_not_have_is_printed_as_text(number: float) -> N
     with pytest.raises(ValueError, match="not JSON compliant"):
         line([number])
     assert plain(number) == text
+
+
+def test_a_time_that_nobody_recorded_is_null() -> None:
+    told = trial_json(assessed(replace(trial(), started_at=1_770_000_000_000_000_000, ended_at=0)))
+    assert isinstance(told, dict)
+    assert (told["started_at"], told["ended_at"]) == ("1770000000000000000", None)

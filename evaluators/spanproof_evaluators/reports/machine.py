@@ -34,8 +34,8 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
         "suite": trial.suite,
         "labels": dict(trial.labels),
         "agent": {"name": trial.agent_name, "version": trial.agent_version, "models": list(trial.models)},
-        "started_at": str(trial.started_at) if trial.timed else None,
-        "ended_at": str(trial.ended_at) if trial.timed else None,
+        "started_at": _moment(trial.started_at, timed=trial.timed),
+        "ended_at": _moment(trial.ended_at, timed=trial.timed),
         "settled": one.settled,
         "last_received_at": None if trial.received_at is None else str(trial.received_at),
         "status": trial.status,
@@ -48,7 +48,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
                 "kind": step.kind,
                 "span_id": step.span_id,
                 "name": step.name,
-                "started_at": str(step.started_at) if step.timed else None,
+                "started_at": _moment(step.started_at, timed=step.timed),
             }
             for step in trial.steps
         ],
@@ -110,6 +110,11 @@ def _evidence(value: Receipt | Wait | Refusal | Progress | Quality | RecordedCha
     if not isinstance(found, dict):
         raise TypeError(f"{type(value).__name__} is no dataclass")
     return {key: str(item) if key in ("time", "deadline") and item is not None else item for key, item in found.items()}
+
+
+def _moment(at: int, *, timed: bool) -> str | None:
+    """Unix nanoseconds; ``None`` where nobody recorded when: a span that tells no time has 0 on the wire."""
+    return str(at) if timed and at else None
 
 
 def _call(call: ToolCall) -> dict[str, Plain]:
