@@ -72,7 +72,7 @@ class Placer:
 
     def __init__(self, sent: Sent) -> None:
         self._sent = sent
-        self._lists: dict[tuple[str, bytes], _List] = {}
+        self._lists: dict[tuple[str, str, bytes], _List] = {}
         self.rows: dict[Key, bytes] = {}
 
     def place(self, project: str, trace_id: str, kind: int, text: str) -> tuple[int, str]:
@@ -90,7 +90,7 @@ class Placer:
 
     def _place_list(self, project: str, trace_id: str, body: bytes) -> _List | None:
         # A model call repeats the history of the one before: only what was added is split and hashed.
-        key = (trace_id, body[:_FIRST_WORDS])
+        key = (project, trace_id, body[:_FIRST_WORDS])
         before = self._lists.get(key, _NOTHING)
         if body[:-1] == before.stem:
             return before

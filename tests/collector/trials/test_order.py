@@ -19,9 +19,9 @@ from tests.storing import Request, put
 Item = Span | LogRecord
 
 _CHANGES = settings(
-    max_examples=25,
+    max_examples=3,  # of twelve arrivals each
     deadline=None,
-    # one store for all examples: each puts its spans into a project of its own
+    # one store for all examples: each arrival puts its spans into a project of its own
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 _projects = itertools.count()
@@ -78,7 +78,11 @@ def _labeled() -> list[Item]:
 RUNS = {"session": _session, "rootless": _rootless, "histories": _histories, "labeled": _labeled}
 
 
-def _requests(batches: list[list[Item]], project: str) -> list[Request]:
+Batches = list[list[Item]]
+"""Items in the order in which they are sent, one list a request."""
+
+
+def _requests(batches: Batches, project: str) -> list[Request]:
     made: list[Request] = []
     for batch in batches:
         spans = [item for item in batch if isinstance(item, Span)]
@@ -94,15 +98,39 @@ def _requests(batches: list[list[Item]], project: str) -> list[Request]:
     return made
 
 
-def _arrive(store: Store, batches: list[list[Item]]) -> list[Trial]:
+def _arrive(store: Store, batches: Batches) -> list[Trial]:
     project = f"p{next(_projects)}"
     put(store, *_requests(batches, project))
     found = list(read_trials(store, Filter(projects=(project,))))
     return [replace(trial, project="default") for trial in found]
 
 
+def _arrive_side_by_side(store: Store, arrivals: list[Batches]) -> list[list[Trial]]:
+    """Let each arrive in a project of its own: the first requests of all together, then the second ones, and so on."""
+    projects = [f"p{next(_projects)}" for _ in arrivals]
+    requests = [_requests(batches, project) for batches, project in zip(arrivals, projects, strict=True)]
+    for turn in itertools.zip_longest(*requests):
+        together: dict[type[Request], Request] = {}
+        for request in filter(None, turn):
+            together.setdefault(type(request), type(request)()).MergeFrom(request)
+        put(store, *together.values())
+    found: dict[str, list[Trial]] = {project: [] for project in projects}
+    for trial in read_trials(store, Filter(projects=tuple(projects))):
+        found[trial.project].append(replace(trial, project="default"))
+    return list(found.values())
+
+
+def test_projects_that_share_a_trace_in_one_request_each_keep_its_content(store: Store) -> None:
+    """A trace can cross services of several projects, and a Collector between them sends it in one request."""
+    one, other = _arrive_side_by_side(store, [[_histories()], [_histories()]])
+    assert one == other
+    (trial,) = one
+    assert (trial.completeness.truncated_values, trial.final_answer) == (0, "Sent.")
+    assert [call.result for call in trial.tool_calls] == ["refunded", "sent"]
+
+
 @st.composite
-def _arrivals(draw: st.DrawFn, items: list[Item]) -> list[list[Item]]:
+def _arrivals(draw: st.DrawFn, items: list[Item]) -> Batches:
     """Some order, with some sent again, split over some number of requests."""
     again = draw(st.lists(st.sampled_from(items), max_size=4))
     order = draw(st.permutations([*items, *again]))
@@ -116,9 +144,11 @@ def test_any_order_any_batches_and_any_resends_give_the_same_trial(store: Store,
     (expected,) = _arrive(store, [items])
 
     @_CHANGES
-    @given(_arrivals(items))
-    def check(batches: list[list[Item]]) -> None:
-        assert _arrive(store, batches) == [expected]
+    @given(st.lists(_arrivals(items), min_size=12, max_size=12))
+    def check(arrivals: list[Batches]) -> None:
+        alone, *others = arrivals
+        assert _arrive(store, alone) == [expected]
+        assert _arrive_side_by_side(store, others) == [[expected]] * len(others)
 
     check()
 
@@ -178,10 +208,11 @@ def test_every_order_of_a_few_spans_gives_the_same_trial(store: Store, run: str)
     """Field reports 16, 18 and 25: a child before its root, a root after its end, spans that start together."""
     items = SMALL[run]()
     (expected,) = _arrive(store, [items])
-    for number, order in enumerate(itertools.permutations(items)):
-        # One request an item, or two; each order in the one way or in the other.
-        batches = [[item] for item in order] if number % 2 else [list(order[:2]), list(order[2:])]
-        assert _arrive(store, batches) == [expected]
+    orders = list(itertools.permutations(items))
+    one_by_one: list[Batches] = [[[item] for item in order] for order in orders]
+    in_two: list[Batches] = [[list(order[:2]), list(order[2:])] for order in orders]
+    for arrivals in (one_by_one, in_two):
+        assert _arrive_side_by_side(store, arrivals) == [[expected]] * len(orders)
 
 
 def test_a_root_that_comes_last_names_the_trial(store: Store) -> None:
@@ -206,7 +237,9 @@ def test_spans_that_start_together_stand_in_the_order_of_their_depth(store: Stor
 def test_of_equally_rich_versions_of_a_span_the_same_stands_in_every_order(store: Store) -> None:
     """In one project: which of two equal ones stands depends on everything that was sent with them."""
     results = set()
-    for order in itertools.permutations(_conflicting()):
+    parent, *versions = _conflicting()
+    for number, order in enumerate(itertools.permutations(versions)):
+        order = (*order, parent) if number % 2 else (parent, *order)
         put(store, *_requests([[item] for item in order], "conflict"))
         (trial,) = read_trials(store, Filter(projects=("conflict",)))
         results.add(str([call.result for call in trial.tool_calls]))
