@@ -12,7 +12,8 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("types", (sys.executable, "-m", "mypy")),
     ("import contracts", (str(BIN / "lint-imports"),)),
-    ("tests", (sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile")),  # a process a core, files whole
+    # A process a core, files whole, in the order of tests/conftest.py: the long ones first.
+    ("tests", (sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")),
 )
 
 
