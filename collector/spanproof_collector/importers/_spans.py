@@ -151,6 +151,10 @@ class _Writer:
         self._last: Span | None = None
         """What came last of the session's own turns."""
 
+        inferences = list(_inferences(session.turns))
+        self._asked = bool(inferences)
+        self._billed = any(each.cost for each in inferences)
+
     def request(self) -> ExportTraceServiceRequest:
         session = self._session
         first = _nanoseconds(session.started_at) or next(_times(session.turns), None)
@@ -181,7 +185,9 @@ class _Writer:
             semconv.ATTEMPT: labels.attempt,
             semconv.VARIANT: labels.variant,
             semconv.SUITE: labels.suite,
-            semconv.COST_USD: None if session.cost is None else format(session.cost, "f"),
+            semconv.COST_USD: format(session.cost, "f")
+            if session.cost or (session.cost == 0 and not self._asked)
+            else None,
             semconv.TASK_DEFINITION: None if session.task is None else _json(session.task),
             semconv.TOOL_DEFINITIONS: None if session.tools is None else _json(session.tools),
             **_usage(session.usage or Usage()),
@@ -252,7 +258,7 @@ class _Writer:
             semconv.RESPONSE_ID: turn.response_id,
             semconv.FINISH_REASONS: [turn.finish_reason] if turn.finish_reason else None,
             **_usage(turn.usage),
-            semconv.COST_USD: None if turn.cost is None else format(turn.cost, "f"),
+            semconv.COST_USD: None if turn.cost is None or self._unpriced(turn) else format(turn.cost, "f"),
             semconv.INPUT_MESSAGES: _json(place.unheard),
             semconv.OUTPUT_MESSAGES: _json([_answer(turn)]),
         }
@@ -266,6 +272,17 @@ class _Writer:
         self._note(place, span)
         for number, call in enumerate(turn.calls):
             self._call(call, place, f"{key}/call:{number}", asked_at=turn.at)
+
+    def _unpriced(self, turn: Inference) -> bool:
+        """True where a cost of zero is no bill: harnesses write 0 for what they know no price of.
+
+        It may be one where no token was used, and where other inferences of the session were billed and this one
+        tells of no tokens: a greeting that no model wrote.
+        """
+        if turn.cost != 0:
+            return False
+        used = [turn.usage.input_tokens, turn.usage.output_tokens]
+        return any(used) or (used == [None, None] and not self._billed)
 
     def _call(self, call: Call, place: _Place, key: str, asked_at: int | None = None) -> None:
         start, recorded = place.clock.place(call.at if call.at is not None else asked_at)
@@ -378,6 +395,21 @@ def _times(turns: Sequence[Turn]) -> Iterator[int]:
             yield at
         elif isinstance(turn, Run):
             yield from _times(turn.turns)
+
+
+def _inferences(turns: Iterable[Turn]) -> Iterator[Inference]:
+    """Yield the inferences of turns, those of the runs that they started included."""
+    for turn in turns:
+        match turn:
+            case Inference():
+                yield turn
+                yield from (each for call in turn.calls for each in _inferences(call.runs))
+            case Call():
+                yield from _inferences(turn.runs)
+            case Run():
+                yield from _inferences(turn.turns)
+            case _:
+                pass
 
 
 def _message(said: Said) -> dict[str, Json]:

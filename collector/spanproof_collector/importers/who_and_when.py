@@ -26,6 +26,10 @@ _ROLE: Final = re.compile(r"(?P<name>[^()]+?)\s*(?:\((?P<note>.*)\))?")
 _FINISHED: Final = "TERMINATE"
 
 
+_FAILED: Final = re.compile(r"\s*exitcode: (?!0\b)-?\d+[^\n]*", re.IGNORECASE)
+"""What the terminal says first of code that failed."""
+
+
 @dataclass(frozen=True)
 class WhoAndWhen:
     """Files of the collection: generated runs, whose entries carry names, and hand-crafted ones, whose roles do."""
@@ -100,6 +104,8 @@ def _by_role(history: list[dict[str, Json]]) -> Iterator[Turn]:
 def _run(name: str, words: str) -> Call:
     if _NOTHING_TO_RUN.match(words):
         return Call(name=name, refused=Refused(by=name, reason=words))
+    if (failed := _FAILED.match(words)) is not None:
+        return Call(name=name, result=words, error=failed[0].strip())
     return Call(name=name, result=words)
 
 

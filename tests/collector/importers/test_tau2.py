@@ -1,5 +1,8 @@
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
+
+import pytest
 
 from spanproof_collector.store import Store
 from tests.collector.importers.recording import called, foreign, kinds, tell, tell_folder
@@ -137,6 +140,28 @@ def test_the_model_and_the_tokens_are_those_of_each_answer(store: Store, tmp_pat
     assert trial.models == ("gpt-4.1-mini-2025-04-14",)
     assert (trial.usage.input_tokens, trial.usage.output_tokens) == (10, 2)
     assert str(trial.cost.usd) == "0.25"
+
+
+RAW = {"id": "r1", "model": "own-model", "usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+
+
+@pytest.mark.parametrize(
+    ("answers", "usd"),
+    [
+        ([agent("Hi", cost=0.0), agent("Bye", cost=0.0)], None),
+        ([agent("Hi", cost=0.0), agent("Bye", raw_data=RAW, cost=0.0)], None),
+        # a greeting that no model wrote costs nothing beside a bill
+        ([agent("Hi", cost=0.0), agent("Bye", raw_data=RAW, cost=0.25)], "0.25"),
+    ],
+)
+def test_the_zero_of_a_harness_that_knows_no_price_is_no_bill(
+    store: Store, tmp_path: Path, answers: list[object], usd: str | None
+) -> None:
+    trial = tell(store, tmp_path, simulation(*answers, agent_cost=0.0)).trial
+    assert (None if trial.cost.usd is None else str(Decimal(trial.cost.usd).normalize())) == usd
+    assert not trial.cost.covered
+    # of the three answers the first, and those whose zero is no bill
+    assert (trial.cost.reason or "").startswith("1 of 3" if usd else "3 of 3")
 
 
 def action(name: str, **arguments: object) -> dict[str, object]:

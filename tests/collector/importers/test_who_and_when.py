@@ -90,3 +90,10 @@ def test_a_terminal_that_spoke_twice_was_run_twice(store: Store, tmp_path: Path)
         store, tmp_path, run(named("Coder", "A task."), terminal, terminal, named("Coder", "Hm."), terminal, terminal)
     ).trial
     assert [c.executed for c in trial.tool_calls] == ["no"] * 4
+
+
+def test_code_that_failed_is_an_error_of_the_terminal(store: Store, tmp_path: Path) -> None:
+    failed = "exitcode: 1 (execution failed)\nCode output: Traceback (most recent call last)"
+    history = (named("Coder", "A task."), named("Coder", "```sh\nrm a\n```"), named("Computer_terminal", failed))
+    (call,) = tell(store, tmp_path, run(*history)).trial.tool_calls
+    assert (call.executed, call.error, call.result) == ("unknown", "exitcode: 1 (execution failed)", failed)
