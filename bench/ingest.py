@@ -1,7 +1,8 @@
 """Measures ingest in CPU-seconds beside the bare protobuf parse of the same bytes, in one run.
 
 Usage: ``python -m bench.ingest [--spans N] [--request N]``. CPU time is that of the whole process, the engine's threads
-included. The goal is 8,000 spans per CPU-second end to end at 3.2 KB a span, with inserts of 4,096 spans.
+included. The goals, at 3.2 KB a span: 12,000 spans per CPU-second end to end, every merge included, and 30,000 for
+conversion alone.
 
 On a shared machine a busy neighbor stretches CPU-seconds by a factor of two and more. So each step is timed block by
 block, and the table shows all blocks together and the best one: the best tells what the code costs, all what it cost
@@ -25,7 +26,7 @@ from spanproof_collector.pipeline import Writer, collect_rarely
 from spanproof_collector.pipeline.writing import BLOCK_ROWS
 from spanproof_collector.store import open_store
 
-GOAL: Final = 8_000
+GOALS: Final = (("decode + columns + steps", 30_000), ("end to end, durable", 12_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spans", type=int, default=40_960)
-    parser.add_argument("--request", type=int, default=512, help="spans of one request; an insert has 4096")
+    parser.add_argument("--request", type=int, default=512, help=f"spans of one request; an insert has {BLOCK_ROWS}")
     arguments = parser.parse_args()
     collect_rarely()  # as the server does
     bodies = requests(arguments.spans, arguments.request)
@@ -107,11 +108,11 @@ def main() -> None:
         best = (min(each.blocks) / BLOCK_ROWS, min(floor.blocks) / BLOCK_ROWS)
         print(f"{each.step:26}" + _cells(*total, span_bytes) + _cells(*best, span_bytes))
     print(f"yardstick before and after: {before * 1e6:,.0f} and {yardstick() * 1e6:,.0f} us")
-    for name, cost in (
-        ("all blocks", sum(timings[2].blocks) / arguments.spans),
-        ("best", min(timings[2].blocks) / BLOCK_ROWS),
-    ):
-        print(f"goal {GOAL:,}, {name}: {1 / cost:,.0f} spans/CPU-s, {'reached' if 1 / cost >= GOAL else 'missed'}")
+    for step, goal in GOALS:
+        blocks = next(each.blocks for each in timings if each.step == step)
+        for name, cost in (("all blocks", sum(blocks) / arguments.spans), ("best", min(blocks) / BLOCK_ROWS)):
+            found = 1 / cost
+            print(f"{step}, goal {goal:,}, {name}: {found:,.0f} {'reached' if found >= goal else 'missed'}")
 
 
 def _cells(cost: float, floor: float, span_bytes: float) -> str:

@@ -170,6 +170,11 @@ def broken(value: Recorded) -> bool:
 def word(attributes: Mapping[str, Value], key: str) -> str:
     """Return the name under a key, or ``""``. An id may have been sent as a number."""
     value = attributes.get(key)
+    return value if isinstance(value, str) else spelled(value)
+
+
+def spelled(value: Value) -> str:
+    """Return a name, ``""`` for what is none."""
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

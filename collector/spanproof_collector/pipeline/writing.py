@@ -11,8 +11,8 @@ from spanproof_collector.otlp.batch import Columns
 from spanproof_collector.otlp.content import Key
 from spanproof_collector.store import Store, insert_derived
 
-BLOCK_ROWS = 4096
-"""Rows of one insert. Smaller ones waste two to three times the CPU (decision on group commit)."""
+BLOCK_ROWS = 8192
+"""Rows of one insert. Small ones waste two to three times the CPU; each doubling saves the engine a round of merges."""
 
 
 def write(store: Store, batch: Batch, token: str, sent: Sent) -> None:

@@ -2,6 +2,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.otlp import Origin
 from spanproof_collector.pipeline import Writer
+from spanproof_collector.pipeline.writing import BLOCK_ROWS
 from spanproof_collector.store import Store
 from tests.factories import span, trace_id, traces
 
@@ -49,6 +50,6 @@ def test_of_two_versions_of_a_span_the_richer_stands_in_either_order(store: Stor
 
 def test_a_full_block_is_written_before_the_rest_is_known(store: Store) -> None:
     writer = Writer(store)
-    request = traces(*[span(f"{number}") for number in range(4096)])
+    request = traces(*[span(f"{number}") for number in range(BLOCK_ROWS)])
     writer.add(request, request.SerializeToString(), HERE)
-    assert len(_spans(store)) == 4096
+    assert len(_spans(store)) == BLOCK_ROWS
