@@ -19,39 +19,6 @@ Key = tuple[str, str, str]
 """Project, trace id, hash."""
 
 
-class Sent:
-    """Which content rows the store already has, as far as it is remembered. Add only what is durable.
-
-    Two generations: when the young one is full it becomes the old one, so a lookup costs two set probes and no order
-    has to be kept. Forgetting costs a row that is written twice, nothing else.
-
-    ``deletions`` is the store's count of deletions that this memory is true of.
-    """
-
-    def __init__(self, limit: int = _SENT, deletions: int = 0) -> None:
-        self.deletions = deletions
-        self._half = max(1, limit // 2)
-        self._young: set[Key] = set()
-        self._old: set[Key] = set()
-
-    def __contains__(self, key: Key) -> bool:
-        """True when the row is known to be in the store."""
-        return key in self._young or key in self._old
-
-    def add(self, keys: "Mapping[Key, bytes]") -> None:
-        """Remember rows that the store has made durable."""
-        if len(self._young) + len(keys) > self._half:
-            self._old = self._young
-            self._young = set()
-        self._young.update(keys)
-
-    def forget(self, deletions: int) -> None:
-        """Remember nothing of the time before the store counted so many deletions."""
-        self._young = set()
-        self._old = set()
-        self.deletions = deletions
-
-
 class _List(NamedTuple):
     """A list that was placed: its text without the closing bracket, how it is joined, and what the row holds."""
 
@@ -66,13 +33,72 @@ _NOTHING: Final = _List(b"[", b"", LIST, "", 0)
 _FIRST_WORDS: Final = 48
 """By so many bytes two lists of one trace are told apart: a history from what was answered or offered."""
 
+_STEMS: Final = 32 * 1024**2
+"""So many bytes of lists are remembered from one request to the next."""
+
+_ListKey = tuple[str, str, bytes]
+"""Project, trace id, first words."""
+
+
+class Sent:
+    """Which content rows the store already has, as far as it is remembered. Add only what is durable.
+
+    Two generations: when the young one is full it becomes the old one, so a lookup costs two set probes and no order
+    has to be kept. Forgetting costs a row that is written twice, nothing else.
+
+    ``deletions`` is the store's count of deletions that this memory is true of.
+    """
+
+    def __init__(self, limit: int = _SENT, deletions: int = 0) -> None:
+        self.deletions = deletions
+        self._half = max(1, limit // 2)
+        self._young: set[Key] = set()
+        self._old: set[Key] = set()
+        self._lists: dict[_ListKey, _List] = {}
+        self._stems = 0
+
+    def __contains__(self, key: Key) -> bool:
+        """True when the row is known to be in the store."""
+        return key in self._young or key in self._old
+
+    def add(self, keys: "Mapping[Key, bytes]") -> None:
+        """Remember rows that the store has made durable."""
+        if len(self._young) + len(keys) > self._half:
+            self._old = self._young
+            self._young = set()
+        self._young.update(keys)
+
+    def list_before(self, key: _ListKey) -> _List | None:
+        """Return the list that was placed last under a key, where the store has every row that it refers to."""
+        found = self._lists.get(key)
+        if found is None:
+            return None
+        project, trace_id, _ = key
+        known = all((project, trace_id, digest) in self for digest in found.hashes.split(" "))
+        return found if known else None
+
+    def remember_list(self, key: _ListKey, placed: _List) -> None:
+        """Remember a list for the next request, whether or not its rows are durable yet."""
+        before = self._lists.get(key)
+        self._stems += len(placed.stem) - (0 if before is None else len(before.stem))
+        if self._stems > _STEMS:
+            self._lists.clear()
+            self._stems = len(placed.stem)
+        self._lists[key] = placed
+
+    def forget(self, deletions: int) -> None:
+        """Remember nothing of the time before the store counted so many deletions."""
+        self._young = set()
+        self._old = set()
+        self.deletions = deletions
+
 
 class Placer:
     """Decides for each text of one batch where it lies, and collects the content rows that are not there yet."""
 
     def __init__(self, sent: Sent) -> None:
         self._sent = sent
-        self._lists: dict[tuple[str, str, bytes], _List] = {}
+        self._lists: dict[_ListKey, _List] = {}
         self.rows: dict[Key, bytes] = {}
 
     def place(self, project: str, trace_id: str, kind: int, text: str) -> tuple[int, str]:
@@ -91,12 +117,17 @@ class Placer:
     def _place_list(self, project: str, trace_id: str, body: bytes) -> _List | None:
         # A model call repeats the history of the one before: only what was added is split and hashed.
         key = (project, trace_id, body[:_FIRST_WORDS])
-        before = self._lists.get(key, _NOTHING)
-        if body[:-1] == before.stem:
+        before = self._lists.get(key) or self._sent.list_before(key) or _NOTHING
+        known = len(before.stem)
+        if not body.startswith(before.stem):
+            before, known = _NOTHING, len(_NOTHING.stem)
+        elif len(body) == known + 1 and body[known:] == b"]":
             return before
-        if not body.startswith(before.stem + before.separator):
-            before = _NOTHING
-        rest = b"[" + body[len(before.stem) + len(before.separator) :]
+        elif body.startswith(before.separator, known):
+            known += len(before.separator)
+        else:
+            before, known = _NOTHING, len(_NOTHING.stem)
+        rest = b"[" + body[known:]
         try:
             elements = _elements(rest)
         except (msgspec.MsgspecError, RecursionError):
@@ -112,6 +143,7 @@ class Placer:
                     hashes.insert(0, before.hashes)
                 found = _List(body[:-1], separator, place, " ".join(hashes), length)
                 self._lists[key] = found
+                self._sent.remember_list(key, found)
                 return found
         return None
 

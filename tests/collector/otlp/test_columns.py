@@ -160,6 +160,90 @@ def test_a_message_is_sent_once_a_trace_however_often_a_history_repeats_it() -> 
     assert len(convert_traces(traces(span("elsewhere", {"text": texts[-1]}, trace="b")), sent).content) == 5
 
 
+def _sent_on(sent: Sent, texts: list[str], *, durable: bool) -> list[Batch]:
+    """Convert each text in a request of its own; with ``durable`` the store has each before the next comes."""
+    batches = []
+    for number, text in enumerate(texts):
+        batches.append(convert_traces(traces(span(f"{number}", {"text": text})), sent))
+        if durable:
+            sent.add(batches[-1].content)
+    return batches
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+def test_a_history_grows_from_request_to_request_and_joins_to_the_same_bytes(separators: tuple[str, str]) -> None:
+    texts = [json.dumps(MESSAGES[: end + 1], separators=separators) for end in range(2, len(MESSAGES))]
+    batches = _sent_on(Sent(), texts, durable=True)
+    assert [len(batch.content) for batch in batches] == [3, 1, 1]
+    stored = {key: body for batch in batches for key, body in batch.content.items()}
+    joined = [_joined(*_row(batch, 0), Batch(content=stored)) for batch in batches]
+    assert joined == texts
+
+
+def test_a_history_whose_rows_were_never_durable_is_sent_whole_again() -> None:
+    texts = [json.dumps(MESSAGES[: end + 1]) for end in range(2, len(MESSAGES))]
+    batches = _sent_on(Sent(), texts, durable=False)
+    assert [_joined(*_row(batch, 0), batch) for batch in batches] == texts
+
+
+def test_a_history_whose_rows_were_deleted_is_sent_whole_again() -> None:
+    sent, text = Sent(), json.dumps(MESSAGES)
+    _sent_on(sent, [text], durable=True)
+    sent.forget(1)
+    (batch,) = _sent_on(sent, [text], durable=True)
+    assert _joined(*_row(batch, 0), batch) == text
+
+
+def test_lists_of_more_bytes_than_are_remembered_join_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spanproof_collector.otlp.content._STEMS", 2000)
+    texts = [json.dumps([*MESSAGES[:4], *MESSAGES[: end + 1]]) for end in range(len(MESSAGES))]
+    batches = _sent_on(Sent(), texts, durable=True)
+    stored = {key: body for batch in batches for key, body in batch.content.items()}
+    assert [_joined(*_row(batch, 0), Batch(content=stored)) for batch in batches] == texts
+
+
+@pytest.mark.parametrize("cut", ["", ",", ", ", "]]", "}"])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_history_that_was_cut_where_a_message_ends_keeps_its_bytes(cut: str, together: bool) -> None:
+    text = json.dumps(MESSAGES)
+    texts = [text, text[:-1] + cut]
+    if together:
+        batch = convert_traces(traces(*[span(f"{n}", {"text": each}) for n, each in enumerate(texts)]), Sent())
+        assert [_joined(*_row(batch, number), batch) for number in range(2)] == texts
+        return
+    batches = _sent_on(Sent(), texts, durable=True)
+    stored = {key: body for batch in batches for key, body in batch.content.items()}
+    assert [_joined(*_row(batch, 0), Batch(content=stored)) for batch in batches] == texts
+
+
+def test_an_attribute_is_read_alike_the_first_time_and_again() -> None:
+    values: dict[str, object] = {
+        "text": "é\0\n", "empty": "", "none": None, "yes": True, "no": False, "zero": 0, "least": -(2**63),
+        "double": -0.0, "bytes": b"\0\xff", "list": ["a", 1, None], "map": {"a": {"b": [1.5]}}, "": "no key",
+    }  # fmt: skip
+    first, again = (convert_traces(traces(span(name, values)), Sent()).spans for name in ("a", "b"))
+    for column in ("attribute.key", "attribute.type", "attribute.value"):
+        assert repr(first[column]) == repr(again[column])
+    assert first["attribute.key"] == [tuple(values)]
+
+
+def test_attributes_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[bytes, object] = {}
+    monkeypatch.setattr("spanproof_collector.otlp.attributes._known", known)
+    monkeypatch.setattr("spanproof_collector.otlp.attributes._MOST_KNOWN", 10)
+    batch = convert_traces(traces(*[span(f"{n}", {"n": n, "long": "x" * 200}) for n in range(25)]), Sent())
+    assert [texts[0] for texts in batch.spans["attribute.value"]] == [str(n) for n in range(25)]  # type: ignore[index]
+    assert 0 < len(known) <= 10
+
+
+def test_a_short_attribute_whose_text_is_long_goes_out_of_line_each_time() -> None:
+    batch = convert_traces(traces(*[span(f"{n}", {"flags": [True] * 31}) for n in range(2)]), Sent())
+    for number in range(2):
+        kind, held = _row(batch, number)
+        assert kind & ~0x0F
+        assert _joined(kind, held, batch) == "[" + ",".join(['{"boolValue":true}'] * 31) + "]"
+
+
 def test_what_was_sent_is_forgotten_in_the_order_sent() -> None:
     sent = Sent(limit=4)
     keys = [("p", "t", str(number)) for number in range(6)]
