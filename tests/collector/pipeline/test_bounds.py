@@ -66,7 +66,7 @@ async def send_until_refused(
 
 
 async def test_a_small_sender_is_served_soon_while_another_floods(store: Store, gate: Gate) -> None:
-    flood = [traces(*[span(f"f{n}-{i}") for i in range(1024)]).SerializeToString() for n in range(30)]
+    flood = [traces(*[span(f"f{n}-{i}") for i in range(1024)]).SerializeToString() for n in range(7 * BLOCK_ROWS // 1024)]
     async with running(store) as pipeline:
         flooding = [asyncio.create_task(pipeline.accept("traces", each, peer="flood")) for each in flood]
         await until(lambda: bool(gate.blocks))
@@ -111,7 +111,7 @@ async def test_a_request_whose_sender_gave_up_before_it_was_read_is_let_go(store
     async with running(store) as pipeline:
         requests = [traces(*[span(f"{n}-{i}") for i in range(1000)]).SerializeToString() for n in range(40)]
         sending = [asyncio.create_task(pipeline.accept("traces", each)) for each in requests]
-        await until(lambda: pipeline.load.rows >= 2 * BLOCK_ROWS - 1000)
+        await until(lambda: pipeline.load.rows >= BLOCK_ROWS + 1000)
         sending[-1].cancel()
         gate.opened.set()
         await asyncio.gather(*sending[:-1])
@@ -123,7 +123,7 @@ async def test_no_more_is_read_ahead_than_the_store_takes_soon(store: Store, gat
     requests = [traces(*[span(f"{n}-{i}") for i in range(1000)]).SerializeToString() for n in range(40)]
     async with running(store) as pipeline:
         sending = [asyncio.create_task(pipeline.accept("traces", each)) for each in requests]
-        await until(lambda: pipeline.load.rows >= 2 * BLOCK_ROWS - 1000)
+        await until(lambda: pipeline.load.rows >= BLOCK_ROWS + 1000)
         for _ in range(50):
             await asyncio.sleep(0.001)
         # What is being written, and a block; the requests that were read together may go beyond.
