@@ -90,6 +90,8 @@ class Sent:
         """Remember nothing of the time before the store counted so many deletions."""
         self._young = set()
         self._old = set()
+        self._lists = {}
+        self._stems = 0
         self.deletions = deletions
 
 

@@ -66,7 +66,9 @@ async def send_until_refused(
 
 
 async def test_a_small_sender_is_served_soon_while_another_floods(store: Store, gate: Gate) -> None:
-    flood = [traces(*[span(f"f{n}-{i}") for i in range(1024)]).SerializeToString() for n in range(7 * BLOCK_ROWS // 1024)]
+    flood = [
+        traces(*[span(f"f{n}-{i}") for i in range(1024)]).SerializeToString() for n in range(7 * BLOCK_ROWS // 1024)
+    ]
     async with running(store) as pipeline:
         flooding = [asyncio.create_task(pipeline.accept("traces", each, peer="flood")) for each in flood]
         await until(lambda: bool(gate.blocks))
