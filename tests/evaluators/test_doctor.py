@@ -16,6 +16,7 @@ import trustme
 from spanproof_collector.store import open_store
 from spanproof_collector.store.tokens import add_token
 from spanproof_evaluators.__main__ import main
+from spanproof_evaluators.cli.diagnosis.target import places
 from tests.collector.server.test_logs import Server, serving
 
 
@@ -258,3 +259,22 @@ def test_a_server_that_demands_a_clients_certificate_is_told(
 def test_what_is_no_address_is_refused(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--endpoint", address]) == 2
     assert "Usage" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "http", "grpc", "expected"),
+    [
+        ("", None, None, ("localhost:4318", "localhost:4317")),
+        ("http://a:5318", None, None, ("a:5318", "a:4317")),
+        ("http://a:4317", None, None, ("a:4318", "a:4317")),
+        ("http://a:5318", None, "http://b:5317", ("a:5318", "b:5317")),
+        ("http://a:5318", "http://b:6318", None, ("b:6318", "b:4317")),
+        ("http://a:4317", None, "http://b:5317", ("b:4318", "b:5317")),
+        ("", None, "http://b:5317", ("b:4318", "b:5317")),
+    ],
+)
+def test_an_address_that_is_not_given_comes_from_the_environment_and_else_from_the_other_one(
+    monkeypatch: pytest.MonkeyPatch, environment: str, http: str | None, grpc: str | None, expected: tuple[str, str]
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", environment)
+    assert tuple(f"{place.host}:{place.port}" for place in places(http, grpc)) == expected

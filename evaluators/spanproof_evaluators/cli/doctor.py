@@ -24,7 +24,11 @@ _FAILED: Final = 2
     metavar="ADDRESS",
     help="The server's HTTP address; else OTEL_EXPORTER_OTLP_ENDPOINT, else http://localhost:4318.",
 )
-@click.option("--grpc-endpoint", metavar="ADDRESS", help="Its gRPC address; else the same host at 4317.")
+@click.option(
+    "--grpc-endpoint",
+    metavar="ADDRESS",
+    help="Its gRPC address; else what OTEL_EXPORTER_OTLP_ENDPOINT says of gRPC, else the same host at 4317.",
+)
 @click.option("--token", envvar="SPANPROOF_TOKEN", help="For sending; else the one in OTEL_EXPORTER_OTLP_HEADERS.")
 @click.option("--read-token", envvar="SPANPROOF_READ_TOKEN", help="For reading back; else the same.")
 @click.option("--ca", "authority", type=_FILE, metavar="FILE", help="Who signed the server's certificate, in PEM.")

@@ -64,10 +64,10 @@ def places(http: str | None, grpc: str | None) -> tuple[Place, Place]:
         ValueError: one of them is no address.
     """
     environment = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-    if http is None and grpc is None and environment:
+    if http is None and environment:
         found = place_of(environment, 4318)
         if found.port == _GRPC_PORT or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL") == "grpc":
-            grpc = environment
+            grpc = grpc or environment
         else:
             http = environment
     if http is None and grpc is not None:
