@@ -151,6 +151,7 @@ class _Writer:
         self._last: Span | None = None
         """What came last of the session's own turns."""
 
+        self._runs: set[str] = set()
         inferences = list(_inferences(session.turns))
         self._asked = bool(inferences)
         self._billed = any(each.cost for each in inferences)
@@ -238,7 +239,7 @@ class _Writer:
                 case Call():
                     self._call(turn, place, place.key_of("call", turn.key or turn.call_id, turn.at))
                 case Run():
-                    self._run(turn, place, place.parent, place.key_of("run", turn.key, turn.at))
+                    self._run(turn, place, place.parent, self._run_key(turn, place.key_of("run", turn.key, turn.at)))
                 case Wait():
                     self._moment(turn, place, semconv.EVENT_WAIT, _wait(turn))
                 case Claim():
@@ -306,13 +307,21 @@ class _Writer:
         if call.refused is not None:
             span.events.append(_refusal(call.refused, end))
         for number, run in enumerate(call.runs):
-            end = max(end, self._run(run, place, span_id, f"{key}/run:{run.key or number}", within=start))
+            end = max(end, self._run(run, place, span_id, self._run_key(run, f"{key}/run:{run.key or number}"), start))
         span.end_time_unix_nano = end
         if call.runs and not recorded:
             place.clock.last = max(place.clock.last, end)
         # calls of one inference may have run at once: the next begins after this one began
         place.end = max(place.end, end)
         self._note(place, span)
+
+    def _run_key(self, run: Run, place: str) -> str:
+        """Return what identifies a run: its own key, as in a file of its own; else its place."""
+        key = f"/run:{run.key}" if run.key is not None else place
+        if key in self._runs:
+            key = f"{place}#again"
+        self._runs.add(key)
+        return key
 
     def _run(self, run: Run, place: _Place, parent: bytes, key: str, within: int | None = None) -> int:
         """Write a run of another agent and return its end."""

@@ -314,3 +314,23 @@ def test_an_error_that_is_recorded_before_its_call_is_still_an_error(store: Stor
     ]
     (call,) = tell(store, tmp_path, lines(*recorded)).trial.tool_calls
     assert (call.executed, call.error) == ("unknown", "The disk is full.")
+
+
+def test_a_sub_agent_that_is_recorded_twice_counts_once(store: Store, tmp_path: Path) -> None:
+    """In the file of its session and in one of its own."""
+    used = {"input_tokens": 10, "output_tokens": 4}
+    inner = [
+        side("user", 2, "count the files", agentId="a1"),
+        side("assistant", 3, [asks("s1", command="ls")], parentUuid="u2", agentId="a1", usage=used),
+        side("user", 4, answers("s1", "3"), parentUuid="u3", agentId="a1"),
+        side("assistant", 5, says("There are three."), parentUuid="u4", agentId="a1", usage=used),
+    ]
+    outer = [
+        line("user", 0, "look"),
+        line("assistant", 1, [asks("t1", "Task", prompt="count the files")], usage=used),
+        line("user", 6, answers("t1", "There are three."), toolUseResult={"agentId": "a1"}),
+        line("assistant", 7, says("Three files."), usage=used),
+    ]
+    trial = tell(store, tmp_path, lines(*outer[:2], *inner, *outer[2:]), lines(*inner)).trial
+    assert [call.call_id for call in trial.tool_calls] == ["t1", "s1"]
+    assert trial.usage == Usage(input_tokens=40, output_tokens=16)
