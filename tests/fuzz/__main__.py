@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from tests.fuzz.cases import WORK
 
 SEED: Final = 20_261_101
 _REST: Final = 180
@@ -41,6 +44,7 @@ def fuzz(seconds: int, seed: int, folder: Path, *, show: bool = False) -> Findin
         finally:
             process.kill()
             process.wait()
+            shutil.rmtree(folder / WORK, ignore_errors=True)
         log.seek(0)
         output = log.read()
     counts = folder / "counts.json"

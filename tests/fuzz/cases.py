@@ -6,6 +6,9 @@ from typing import Final, Literal
 from spanproof_collector.otlp import Form
 from spanproof_collector.otlp.compression import ENCODINGS
 
+WORK: Final = "work"
+"""The folder beside the findings that a run works in, and that is gone after it."""
+
 _SIGNALS: Final[tuple[Literal["traces", "logs"], ...]] = ("traces", "logs")
 _FORMS: Final[tuple[Form, ...]] = ("protobuf", "json")
 

@@ -5,8 +5,9 @@ Everything that escapes a check is a finding; ``_Run.try_one`` is the boundary a
 
 import hashlib
 import json
+import os
 import sys
-import tempfile
+import time
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -18,7 +19,7 @@ with atheris.instrument_imports(include=["spanproof_collector.otlp", "spanproof_
     from spanproof_collector import otlp  # noqa: F401
 
 from spanproof_collector.store import open_store
-from tests.fuzz.cases import Case, pack, unpack_case
+from tests.fuzz.cases import WORK, Case, pack, unpack_case
 from tests.fuzz.mutating import mutate
 from tests.fuzz.seeds import seeds
 from tests.fuzz.target import Target
@@ -36,8 +37,9 @@ _LONG: Final = 600
 class _Run:
     """Counts cases and keeps what was found, each kind of failure once."""
 
-    def __init__(self, store: "Store", found: Path) -> None:
+    def __init__(self, store: "Store", found: Path, seconds: int) -> None:
         self._target = Target(store)
+        self._until = time.monotonic() + seconds
         self._found = found
         self._kinds: set[str] = set()
         self._counts: Counter[str] = Counter()
@@ -51,10 +53,15 @@ class _Run:
             self._counts["broken"] += 1
             self._keep(case, error)
         self._counts["cases"] += 1
-        if self._counts["cases"] % _BLOCK == 0:
+        over = time.monotonic() >= self._until
+        if over or self._counts["cases"] % _BLOCK == 0:
             if (refused := self._target.store_waiting()) is not None:
                 self._keep(*refused)
             (self._found / "counts.json").write_text(json.dumps(self._counts))
+        if over:
+            # Not by libFuzzer's way out: the engine has threads, and some of them do not survive that.
+            sys.stdout.flush()
+            os._exit(0)
 
     def _keep(self, case: Case, error: BaseException) -> None:
         kind = "".join(traceback.format_exception(error))
@@ -71,28 +78,25 @@ class _Run:
 
 def main(found: Path, seconds: int, seed: int) -> None:
     """Fuzz for so long; never returns."""
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder, "corpus")
-        corpus.mkdir()
-        for number, data in enumerate(seeds(recorded=seconds >= _LONG)):
-            (corpus / f"{number:04}").write_bytes(data)
-        run = _Run(open_store(f"chdb://{folder}/store"), found)
-        atheris.Setup(
-            [
-                sys.argv[0],
-                f"-seed={seed}",
-                f"-max_total_time={seconds}",
-                "-max_len=65536",
-                "-timeout=30",
-                "-rss_limit_mb=3072",
-                "-print_final_stats=1",
-                f"-artifact_prefix={found}/",
-                str(corpus),
-            ],
-            run.try_one,
-            custom_mutator=lambda data, most, number: mutate(data, most, number, atheris.Mutate),
-        )
-        atheris.Fuzz()
+    corpus = found / WORK / "corpus"
+    corpus.mkdir(parents=True)
+    for number, data in enumerate(seeds(recorded=seconds >= _LONG)):
+        (corpus / f"{number:04}").write_bytes(data)
+    run = _Run(open_store(f"chdb://{found.absolute()}/{WORK}/store"), found, seconds)
+    atheris.Setup(
+        [
+            sys.argv[0],
+            f"-seed={seed}",
+            "-max_len=65536",
+            "-timeout=30",
+            "-rss_limit_mb=3072",
+            f"-artifact_prefix={found}/",
+            str(corpus),
+        ],
+        run.try_one,
+        custom_mutator=lambda data, most, number: mutate(data, most, number, atheris.Mutate),
+    )
+    atheris.Fuzz()
 
 
 if __name__ == "__main__":
