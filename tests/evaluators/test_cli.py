@@ -361,3 +361,17 @@ def test_show_lists_steps_page_by_page(tmp_path: Path, capsys: pytest.CaptureFix
     assert sizes == [3, 3, 2]
     assert Ran(tmp_path, capsys, "show", "nobody", "--steps").code == 2
     assert Ran(tmp_path, capsys, "show", "long", "--steps", "--after", "x").code == 2
+
+
+def test_a_server_that_does_not_answer_is_named_in_one_line() -> None:
+    address = "clickhouse://a:secret@127.0.0.1:1/x"
+    done = subprocess.run(
+        [sys.executable, "-m", "spanproof_evaluators", "trials", "--store", address, "--json"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "does not answer" in done.stderr
+    assert (len(done.stderr.strip().splitlines()), "secret" in done.stderr) == (1, False)

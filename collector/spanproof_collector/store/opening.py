@@ -1,6 +1,7 @@
 """Opens a store by its address, whoever holds it."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,9 @@ from spanproof_collector.store.deleting import end_abandoned
 from spanproof_collector.store.engine import DATABASE, Engine
 from spanproof_collector.store.holding import FolderLock, Serving, find_serving, holder_pid, take_lock
 from spanproof_collector.store.store import Store, unreachable
+
+# Whoever sets no logging up would be shown the driver's traceback beside the error that says what to do.
+logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
 
 _PATIENCE_S = 5.0
 _POLL_S = 0.05
