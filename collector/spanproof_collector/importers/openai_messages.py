@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from spanproof_collector.importers._chat import turns_of
-from spanproof_collector.importers._documents import Document, sessions
-from spanproof_collector.importers._fields import fingerprint, ident, moment, objects, openai_usage, text, whole
+from spanproof_collector.importers._documents import Document, Read, documents, sessions
+from spanproof_collector.importers._fields import fingerprint, ident, moment, obj, objects, openai_usage, text, whole
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.importers._importer import Found
@@ -23,6 +24,9 @@ from spanproof_collector.model.values import Json
 
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _OWN: Final = frozenset({"id", "task_id", "attempt", "variant", "suite", "model", "messages", "tools", "usage"})
+_LOOKED_AT: Final = 50
+"""How many sessions of an array may be without a message before it is taken for none of this format."""
+
 _TIMES: Final = frozenset({"timestamp", "created_at", "created"})
 
 
@@ -38,10 +42,28 @@ class OpenAIMessages:
         Raises:
             OSError: the file cannot be read.
         """
-        first = outline(file.path).within("messages")
-        if first.get("role") not in _ROLES:
+        begins = outline(file.path)
+        # sessions in which nothing was said may come first, and lines about the file
+        if not (
+            any(map(_has_messages, begins.values))
+            or any(map(_has_messages, file.opening))
+            or (begins.kind == "array" and "messages" in begins.first and any(map(_is_session, _beginning(file))))
+        ):
             return None
         return sessions(file, partial(_session, _Recordings()))
+
+
+def _has_messages(value: Json) -> bool:
+    messages = objects(obj(value).get("messages"))
+    return bool(messages) and messages[0].get("role") in _ROLES
+
+
+def _is_session(read: Read) -> bool:
+    return isinstance(read, Document) and _has_messages(read.value)
+
+
+def _beginning(file: ReadableFile) -> Iterator[Read]:
+    return islice(documents(file), _LOOKED_AT)
 
 
 class _Recordings:

@@ -173,3 +173,17 @@ def test_tokens_under_other_names_are_read(
     store: Store, tmp_path: Path, usage: dict[str, object], expected: Usage
 ) -> None:
     assert tell(store, tmp_path, lines({"messages": CONVERSATION, "usage": usage})).trial.usage == expected
+
+
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_sessions_without_messages_that_come_first_hide_none(store: Store, tmp_path: Path, form: str) -> None:
+    rows = [{"id": "x", "messages": None}, {"id": "y", "messages": []}, {"id": "w", "messages": []}]
+    rows.append({"id": "z", "messages": CONVERSATION})
+    told = tell(store, tmp_path, lines(*rows) if form == "lines" else json.dumps(rows).encode())
+    assert told.imported.formats == {"openai_messages": 1}
+    assert [one.final_answer for one in told.trials if one.session_id == "z"] == ["Both are paid."]
+
+
+def test_a_line_about_the_file_hides_no_session(store: Store, tmp_path: Path) -> None:
+    told = tell(store, tmp_path, lines({"run": "r"}, {"messages": CONVERSATION}))
+    assert ([each.line for each in told.imported.rejected], told.trial.final_answer) == ([1], "Both are paid.")
