@@ -46,11 +46,13 @@ class Sent:
     Two generations: when the young one is full it becomes the old one, so a lookup costs two set probes and no order
     has to be kept. Forgetting costs a row that is written twice, nothing else.
 
-    ``deletions`` is the store's count of deletions that this memory is true of.
+    ``deletions`` is the store's count of deletions that this memory is true of. ``stems`` is how many bytes of lists
+    are kept for the next request to go on from: none where each request tells of its traces to their end.
     """
 
-    def __init__(self, limit: int = _SENT, deletions: int = 0) -> None:
+    def __init__(self, limit: int = _SENT, deletions: int = 0, stems: int = _STEMS) -> None:
         self.deletions = deletions
+        self._most_stems = stems
         self._half = max(1, limit // 2)
         self._young: set[Key] = set()
         self._old: set[Key] = set()
@@ -79,9 +81,11 @@ class Sent:
 
     def remember_list(self, key: _ListKey, placed: _List) -> None:
         """Remember a list for the next request, whether or not its rows are durable yet."""
+        if len(placed.stem) > self._most_stems:
+            return
         before = self._lists.get(key)
         self._stems += len(placed.stem) - (0 if before is None else len(before.stem))
-        if self._stems > _STEMS:
+        if self._stems > self._most_stems:
             self._lists.clear()
             self._stems = len(placed.stem)
         self._lists[key] = placed

@@ -21,7 +21,7 @@ class Writer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._sent = Sent(deletions=store.deletions)
+        self._sent = Sent(deletions=store.deletions, stems=0)
         self._waiting: list[Converted] = []
         self._rows = self._bytes = 0
 
