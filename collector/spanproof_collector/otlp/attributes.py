@@ -8,9 +8,10 @@ from opentelemetry.proto.common.v1 import common_pb2
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
 from spanproof_collector.otlp.content import Placer
+from spanproof_collector.store.values import SHORT
 
 _SHORT: Final = 128
-"""Texts of fewer characters never go out of line; attributes of fewer bytes are remembered."""
+"""Attributes of fewer bytes are remembered, if their texts never go out of line."""
 
 _MOST_KNOWN: Final = 20_000
 """So many attributes are remembered, some 10 MB; then all are forgotten, and the common ones are back at once."""
@@ -41,7 +42,7 @@ def read_attributes(
         pair = _parse(body)
         key = pair.key
         kind, text, value = _read(pair.value)
-        if len(text) >= _SHORT:
+        if len(text) >= SHORT:
             if trace_id:
                 kind, text = placer.place(project_name, trace_id, kind, text)
         elif len(body) < _SHORT:

@@ -6,10 +6,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from spanproof_collector.store.values import LIST, LIST_ELEMENT, OUT_OF_LINE, SPACED, WHOLE
-
-_MAYBE_LONG: Final = OUT_OF_LINE // 4
-"""A text of fewer characters has fewer than OUT_OF_LINE bytes in UTF-8."""
+from spanproof_collector.store.values import LIST, LIST_ELEMENT, LIST_OUT_OF_LINE, OUT_OF_LINE, SHORT, SPACED, WHOLE
 
 _SENT: Final = 200_000
 _SEPARATORS: Final = ((b", ", SPACED), (b",", LIST))
@@ -109,15 +106,15 @@ class Placer:
 
     def place(self, project: str, trace_id: str, kind: int, text: str) -> tuple[int, str]:
         """Return the type number with the place in it, and what the row holds."""
-        if len(text) < _MAYBE_LONG:
+        if len(text) < SHORT:
             return kind, text
         body = text.encode()
-        if len(body) < OUT_OF_LINE:
-            return kind, text
-        if text[0] == "[":
+        if text[0] == "[" and len(body) >= LIST_OUT_OF_LINE:
             found = self._place_list(project, trace_id, body)
             if found is not None:
                 return kind | found.place, found.hashes
+        if len(body) < OUT_OF_LINE:
+            return kind, text
         return kind | WHOLE, self._refer(project, trace_id, body)
 
     def _place_list(self, project: str, trace_id: str, body: bytes) -> _List | None:

@@ -14,9 +14,10 @@ above say where its text is:
                   the text is "[" + ",".join(bodies) + "]"
     0x30 SPACED   the same, joined by ", ": what json.dumps writes
 
-A hash is the first 32 hex digits of the body's sha256 (UTF-8). Texts of OUT_OF_LINE bytes or more go out of line. A
-text becomes LIST or SPACED only when joining gives back the same bytes and its elements average LIST_ELEMENT bytes or
-more (else the hashes would outweigh them); else it is WHOLE. Readers rely on neither limit.
+A hash is the first 32 hex digits of the body's sha256 (UTF-8). Texts of OUT_OF_LINE bytes or more go out of line, JSON
+arrays of LIST_OUT_OF_LINE or more: a model's answer is an element of the next call's history. A text becomes LIST or
+SPACED only when joining gives back the same bytes and its elements average LIST_ELEMENT bytes or more (else the hashes
+would outweigh them); else it is WHOLE. Texts of fewer than SHORT characters stay in the row. Readers rely on no limit.
 
 Inside ARRAY and KVLIST an AnyValue is spelled as OTLP/JSON does: {"stringValue":"x"}, {"boolValue":true},
 {"intValue":"7"}, {"doubleValue":0.5} (or "NaN", "Infinity", "-Infinity"), {"bytesValue":"<base64>"},
@@ -62,6 +63,8 @@ LIST: Final = 0x20
 SPACED: Final = 0x30
 
 OUT_OF_LINE: Final = 512
+LIST_OUT_OF_LINE: Final = 256
+SHORT: Final = 128
 LIST_ELEMENT: Final = 48
 
 _KIND: Final = 0x0F
@@ -91,19 +94,21 @@ def encode(value: Value, *, inline: bool = False) -> Encoded:
     This is the reference. The receiver encodes protobuf messages by the same rules.
     """
     kind, text = _spell(value)
-    if inline or len(text) * 4 < OUT_OF_LINE or len(text.encode()) < OUT_OF_LINE:
+    if inline or len(text) < SHORT or len(text.encode()) < LIST_OUT_OF_LINE:
         return Encoded(kind, text)
     return place(kind, text)
 
 
 def place(kind: int, text: str) -> Encoded:
-    """Return a long text out of line: as a list where joining gives it back and pays, else whole."""
+    """Return a text out of line: as a list where joining gives it back and pays, else, if it is long, whole."""
     if text.startswith("[") and kind in (STRING, ARRAY, KVLIST):
         elements = split_list(text)
         if elements is not None:
             place_of_list, bodies = elements
             rows = tuple((content_hash(body), body) for body in bodies)
             return Encoded(kind | place_of_list, " ".join([digest for digest, _ in rows]), rows)
+    if len(text.encode()) < OUT_OF_LINE:
+        return Encoded(kind, text)
     digest = content_hash(text)
     return Encoded(kind | WHOLE, digest, ((digest, text),))
 
