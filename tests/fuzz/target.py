@@ -129,7 +129,7 @@ class Target:
                 raise BrokenPromiseError("an error that says nothing") from error
             return "refused"
         for refused in decoded.refused:
-            if not refused.reason or not (_HALF_CHARACTER.search(body) or _holds(body, refused.body)):
+            if not refused.reason or not (_HALF_CHARACTER.search(body) or _holds(case, body, refused.body)):
                 raise BrokenPromiseError(f"what was refused is not there: {refused}")
         batch = _convert(decoded.request, decoded.refused)
         self._waiting.append((case, batch))
@@ -204,6 +204,6 @@ def _simplify(message: Message) -> None:
                 queue.extend(value if field.is_repeated else (value,))
 
 
-def _holds(body: bytes, part: bytes) -> bool:
-    """True where the part was sent, as it is or with what is not UTF-8 replaced, as JSON is read."""
-    return part in body or part in body.decode(errors="replace").encode()
+def _holds(case: Case, body: bytes, part: bytes) -> bool:
+    """True where the part was sent as it is; JSON is read, and kept, with what is not UTF-8 replaced."""
+    return part in body or (case.form == "json" and part in body.decode(errors="replace").encode())
