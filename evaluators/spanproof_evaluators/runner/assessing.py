@@ -15,6 +15,7 @@ from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.rules import RULES, false_success
 from spanproof_evaluators.runner import stored
 from spanproof_evaluators.runner.judging import aborted, left_out, outcome_of, solved
+from spanproof_evaluators.runner.outcome_sources import OutcomeSource
 
 HARD = frozenset(rule.name for rule in RULES if rule.hard)
 """The rules that can fail a trial."""
@@ -22,10 +23,10 @@ HARD = frozenset(rule.name for rule in RULES if rule.hard)
 TRIALS_A_WRITE = 200
 
 
-def assess_trial(trial: Trial, suite: Suite | None) -> Assessment:
-    """Return what the rules, and the verifier of the trial's task, say of one trial."""
+def assess_trial(trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource] = ()) -> Assessment:
+    """Return what the rules, the verifier of the trial's task and other sources of an outcome say of one trial."""
     task = suite.task(trial.task_id) if suite else None
-    outcome = outcome_of(trial, suite)
+    outcome = outcome_of(trial, suite, sources)
     found = [rule.evaluate(trial, task) for rule in RULES]
     found.append(false_success(trial, outcome))
     return _assessment(trial, suite, outcome, tuple(result for result in found if result is not None))
@@ -36,6 +37,7 @@ def evaluate(
     wanted: Filter,
     suite: Suite | None,
     *,
+    sources: Sequence[OutcomeSource] = (),
     unit: Unit = "session",
     at: int | None = None,
     settling: Settling | None = None,
@@ -47,6 +49,7 @@ def evaluate(
         store: where trials are and results go.
         wanted: which trials.
         suite: what the trials' tasks demand.
+        sources: who else can say what became of a trial's task.
         unit: ``trace`` splits sessions by trace.
         at: when the evaluation took place, in Unix nanoseconds; now, where nothing is given.
         settling: only trials that are settled by it are evaluated; ``None`` evaluates all.
@@ -60,7 +63,7 @@ def evaluate(
         if settling is not None and not settled:
             left(trial)
             continue
-        batch.append(replace(assess_trial(trial, suite), settled=settled))
+        batch.append(replace(assess_trial(trial, suite, sources), settled=settled))
         if len(batch) == TRIALS_A_WRITE:
             yield from _written(store, batch, suite, moment)
             batch = []

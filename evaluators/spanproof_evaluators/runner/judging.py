@@ -1,6 +1,7 @@
 """Judging: the outcome of a trial by its task's checks over the end states that were recorded."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from spanproof_collector.model.trials import EndState as Recorded
@@ -10,6 +11,7 @@ from spanproof_evaluators.model.end_states import EndState, UnreadableEndStateEr
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.runner.outcome_sources import OutcomeSource, outcome_by
 from spanproof_evaluators.verifiers import declared, judge
 
 
@@ -29,10 +31,33 @@ def left_out(trial: Trial) -> LeftOut | None:
     return None
 
 
-def outcome_of(trial: Trial, suite: Suite | None) -> Outcome:
-    """Return what the task's checks say of the recorded end state. Nothing recorded is no failure."""
-    if suite is None:
-        return Outcome.unavailable("no_verifier")
+def outcome_of(trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource] = ()) -> Outcome:
+    """Return what became of a trial's task: by the suite's checks, and by what else was asked."""
+    return outcome_by((*([SuiteChecks(suite)] if suite is not None else []), *sources), trial)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteChecks:
+    """The checks of a suite's tasks, over the end states that were recorded."""
+
+    suite: Suite
+
+    @property
+    def name(self) -> str:
+        """The suite's id."""
+        return self.suite.id
+
+    @property
+    def declared(self) -> bool:
+        """True: a person wrote the suite."""
+        return True
+
+    def outcome(self, trial: Trial) -> Outcome:
+        """Return what the task's checks say of the recorded end state. Nothing recorded is no failure."""
+        return _by_checks(trial, self.suite)
+
+
+def _by_checks(trial: Trial, suite: Suite) -> Outcome:
     task = suite.task(trial.task_id)
     if task is None:
         return Outcome.unavailable("no_task" if trial.task_id is None else "task_not_in_suite")

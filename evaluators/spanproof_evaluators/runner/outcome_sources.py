@@ -1,0 +1,77 @@
+"""Where an outcome comes from: whoever can judge the end state of a trial, and what several of them say together."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from spanproof_collector.model.trials import Trial
+from spanproof_evaluators.model.outcomes import EffectOfTrial, Outcome
+from spanproof_evaluators.model.verifications import Verdict
+
+NOTHING_ASKED: Final = ("no_verifier", "no_task", "task_not_in_suite")
+"""Reasons of an outcome that say only that nobody declared a check."""
+
+
+class OutcomeSource(Protocol):
+    """Judges the end state of trials: by recorded states, at the destination, or in a world of its own."""
+
+    @property
+    def name(self) -> str:
+        """What the outcome names as its verifier begins with this."""
+
+    @property
+    def declared(self) -> bool:
+        """True where a person declared checks for these trials: they decide, and what was merely recorded does not."""
+
+    def outcome(self, trial: Trial) -> Outcome | None:
+        """Return what became of the trial's task; ``None`` where this source has nothing to say of such a trial."""
+
+
+def outcome_by(sources: Sequence[OutcomeSource], trial: Trial) -> Outcome:
+    """Return the outcome of a trial.
+
+    Declared checks come first and stand together: one that failed fails, else one that could not run leaves it open.
+    Only where nobody declared any, the first of the other sources with a verdict decides.
+    """
+    declared = [found for source in sources if source.declared and (found := source.outcome(trial)) is not None]
+    asked = [found for found in declared if not (found.state == "unavailable" and found.reason in NOTHING_ASKED)]
+    if asked:
+        return together(asked)
+    recorded = [found for source in sources if not source.declared and (found := source.outcome(trial)) is not None]
+    for found in recorded:
+        if found.state != "unavailable":
+            return found
+    return next(iter([*recorded, *declared]), Outcome.unavailable("no_verifier"))
+
+
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the conjunction of several outcomes on one trial.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if len(outcomes) == 1:
+        return outcomes[0]
+    state = _conjunction([one.state for one in outcomes])
+    pre_state = _conjunction([one.pre_state for one in outcomes])
+    effects: dict[tuple[Verdict, Verdict], EffectOfTrial] = {
+        ("failed", "verified"): "caused",
+        ("verified", "verified"): "vacuous",
+        ("verified", "failed"): "damaged",
+        ("failed", "failed"): "unchanged",
+    }
+    deciding = [one for one in outcomes if one.state == state]
+    return Outcome(
+        state=state,
+        effect_of_trial=effects.get((pre_state, state)),
+        reason="; ".join(dict.fromkeys(one.reason for one in deciding)),
+        pre_state=pre_state,
+        verifier=" + ".join(one.verifier for one in outcomes if one.verifier) or None,
+        version=outcomes[0].version,
+        checks=tuple(check for one in outcomes for check in one.checks),
+        pre_checks=tuple(check for one in outcomes for check in one.pre_checks),
+    )
+
+
+def _conjunction(states: Sequence[Verdict]) -> Verdict:
+    order: tuple[Verdict, ...] = ("failed", "unavailable", "verified")
+    return min(states, key=order.index)
