@@ -18,21 +18,14 @@ An unknown key is refused: a misspelled limit would otherwise be no limit.
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from spanproof_evaluators.errors import SuiteError
 from spanproof_evaluators.model.canonical import digest
-
-Scalar: TypeAlias = str | int | float | bool | None
-"""What a column of a row is compared with: by JSON value, with no conversion."""
-
-
-class Written(BaseModel):
-    """Text that people write: unknown keys are refused, values do not change and are not converted."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+from spanproof_evaluators.model.checks import AnyCheck
+from spanproof_evaluators.model.written import Written
 
 
 class Limits(Written):
@@ -42,87 +35,6 @@ class Limits(Written):
     max_tool_calls: int | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_cost_usd: Decimal | None = Field(default=None, ge=0, strict=False)
-
-
-class Counted(Written):
-    """How many are expected; at least one where nothing is said."""
-
-    exactly: int | None = Field(default=None, ge=0)
-    at_least: int | None = Field(default=None, ge=0)
-    at_most: int | None = Field(default=None, ge=0)
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
-            raise ValueError("give exactly, or at_least and at_most, not both")
-        return self
-
-    @property
-    def expected(self) -> tuple[int, int | None]:
-        """The fewest and the most that pass; ``None`` is no upper limit."""
-        if self.exactly is not None:
-            return self.exactly, self.exactly
-        if self.at_least is None and self.at_most is None:
-            return 1, None
-        return self.at_least or 0, self.at_most
-
-    @property
-    def described(self) -> str:
-        """The expectation in words."""
-        low, high = self.expected
-        if low == high:
-            return f"exactly {low}"
-        if high is None:
-            return f"at least {low}"
-        return f"{low} to {high}" if low else f"at most {high}"
-
-
-class RowsCheck(Counted):
-    """Rows of a table: how many match ``where``, and what each of them holds in ``values``."""
-
-    kind: Literal["rows"]
-    table: str
-    where: dict[str, Scalar] = {}
-    values: dict[str, Scalar] = {}
-
-
-class FilesCheck(Counted):
-    """Files: how many match ``glob`` and hold every text of ``contains``."""
-
-    kind: Literal["files"]
-    glob: str
-    contains: tuple[str, ...] = Field(default=(), strict=False)
-
-
-class UnchangedCheck(Written):
-    """Tables and files (by glob) that are the same before and after."""
-
-    kind: Literal["unchanged"]
-    tables: tuple[str, ...] = Field(default=(), strict=False)
-    files: tuple[str, ...] = Field(default=(), strict=False)
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not self.tables and not self.files:
-            raise ValueError("name tables or files that stay unchanged")
-        return self
-
-
-class AnswerCheck(Written):
-    """The submitted answer, compared after Unicode NFC and with white space folded."""
-
-    kind: Literal["answer"]
-    contains: tuple[str, ...] = Field(default=(), strict=False)
-    not_contains: tuple[str, ...] = Field(default=(), strict=False)
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not self.contains and not self.not_contains:
-            raise ValueError("say what the answer contains or does not contain")
-        return self
-
-
-CheckSpec: TypeAlias = Annotated[RowsCheck | FilesCheck | UnchangedCheck | AnswerCheck, Field(discriminator="kind")]
 
 
 class Task(Written):
@@ -141,30 +53,18 @@ class Task(Written):
     effects: Literal["none"] | None = None
     """``none``: the task is done without any external effect."""
 
-    checks: tuple[CheckSpec, ...] = Field(default=(), strict=False)
+    checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
     """Empty: no verifier, so every outcome is unavailable."""
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
-        if self.expects == "no_change" and self.checks:
-            still = any(isinstance(check, UnchangedCheck) for check in self.checks)
-            if not still or not any(positive(check) for check in self.checks):
-                raise ValueError(
-                    "a task that expects no change needs an unchanged check and a positive one (an answer that "
-                    "contains something, rows or files): else an agent that does nothing passes"
-                )
+        kept = any(check.still for check in self.checks) and any(check.positive for check in self.checks)
+        if self.expects == "no_change" and self.checks and not kept:
+            raise ValueError(
+                "a task that expects no change needs an unchanged check and a positive one (an answer that "
+                "contains something, rows or files): else an agent that does nothing passes"
+            )
         return self
-
-
-def positive(check: CheckSpec) -> bool:
-    """Return whether a check asks for something to be there."""
-    match check:
-        case RowsCheck() | FilesCheck():
-            return check.expected[0] > 0
-        case AnswerCheck():
-            return bool(check.contains)
-        case UnchangedCheck():
-            return False
 
 
 class Suite(Written):

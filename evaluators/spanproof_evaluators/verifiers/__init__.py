@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from spanproof_evaluators.model.checks import AnswerCheck, CheckSpec, FilesCheck, RowsCheck, UnchangedCheck
 from spanproof_evaluators.model.end_states import EndState
 from spanproof_evaluators.model.outcomes import Outcome
-from spanproof_evaluators.model.suites import AnswerCheck, CheckSpec, FilesCheck, RowsCheck, UnchangedCheck
 from spanproof_evaluators.model.verifications import Check, Verification
 from spanproof_evaluators.verifiers._verifier import Verifier
 from spanproof_evaluators.verifiers.answer import check_answer

@@ -2,8 +2,8 @@
 
 import unicodedata
 
+from spanproof_evaluators.model.checks import AnswerCheck
 from spanproof_evaluators.model.end_states import EndState
-from spanproof_evaluators.model.suites import AnswerCheck
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.verifiers._show import shown
 

@@ -1,7 +1,7 @@
 """Files: how many fit a pattern and hold the texts."""
 
+from spanproof_evaluators.model.checks import FilesCheck
 from spanproof_evaluators.model.end_states import EndState
-from spanproof_evaluators.model.suites import FilesCheck
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.verifiers._globs import matches
 from spanproof_evaluators.verifiers._show import shown

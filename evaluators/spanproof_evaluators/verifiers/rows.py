@@ -1,7 +1,7 @@
 """Rows of a table: how many match, and what they hold."""
 
+from spanproof_evaluators.model.checks import RowsCheck
 from spanproof_evaluators.model.end_states import EndState, Row
-from spanproof_evaluators.model.suites import RowsCheck
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.verifiers._show import same, shown
 

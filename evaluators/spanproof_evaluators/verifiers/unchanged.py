@@ -1,8 +1,8 @@
 """What stays as it was: tables and files that are the same before and after."""
 
 from spanproof_evaluators.model.canonical import canonical
+from spanproof_evaluators.model.checks import UnchangedCheck
 from spanproof_evaluators.model.end_states import EndState, Row
-from spanproof_evaluators.model.suites import UnchangedCheck
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.verifiers._globs import matches
 from spanproof_evaluators.verifiers._show import shown
