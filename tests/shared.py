@@ -27,10 +27,3 @@ def capture_names(prefix: str) -> list[str]:
     """Return the names of the captures that begin like this, or one that will be skipped where there are none."""
     found = sorted(path.name for path in CAPTURES.glob(f"{prefix}*") if path.is_dir())
     return found or [f"{prefix}(absent)"]
-
-
-SESSIONS = SHARED / "sessions"
-needs_sessions = pytest.mark.skipif(
-    not (SESSIONS / "dev" / "manifest.jsonl").is_file(),
-    reason="no recorded sessions: set SPANPROOF_SHARED to the folder that holds sessions/",
-)

@@ -1,69 +1,56 @@
 """Golden case G01: ten trials whose better averages belong to the variant that must not be released.
 
-The figures are those of the founding article's table; the per-trial records are a reconstruction that gives exactly
-that table. Gate 1 asks for an explicit state, so unavailable and unknown pass it; completions that stay unverified
-have a gate of their own. The budget of $0.60 is the article's.
+The figures are those of the founding article's table. Every trial goes the whole way: spans into a store, the suite's
+checks over the end states that were recorded, the verdicts stored and read back, the report. Gate 1 asks for an
+explicit state, so unavailable and unknown pass it; completions that stay unverified have a gate of their own. The
+budget of $0.60 is the article's.
 """
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from spanproof_collector.model.trials import EffectState
+from spanproof_collector.model.filters import Filter
+from spanproof_collector.store import Store, open_store
 from spanproof_evaluators.gates import release_policy
 from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.decisions import Decision
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.reports import Report
-from spanproof_evaluators.model.verifications import Verdict
-from spanproof_evaluators.runner import report
-from tests.evaluators.factories import assessed, call, progress, quality, trial, wait
+from spanproof_evaluators.model.suites import parse_suite
+from spanproof_evaluators.runner import assess, evaluate, report
+from tests.evaluators.founding import SUITE, TRIALS, V1, V2, Attempt, Seen, request
+from tests.shared import GOLDEN, needs_golden
+from tests.storing import put
 
-# trial, outcome, quality, useful and active windows, effects, refused calls, cost
-ROWS: list[tuple[str, Verdict, float | None, int, int, tuple[EffectState, ...], int, str]] = [
-    ("v1-1", "verified", 0.815, 3, 3, ("verified",), 0, "0.38"),
-    ("v1-2", "verified", 0.822, 3, 3, ("verified",), 0, "0.42"),
-    ("v1-3", "verified", 0.809, 3, 3, ("verified",), 0, "0.44"),
-    ("v1-4", "verified", 0.826, 3, 3, ("verified",), 0, "0.41"),
-    ("v1-5", "unavailable", None, 2, 2, ("verified",), 1, "0.42"),
-    ("v2-1", "verified", 0.91, 3, 3, ("verified",), 0, "0.36"),
-    ("v2-2", "verified", 0.92, 3, 3, ("verified",), 0, "0.37"),
-    ("v2-3", "verified", 0.89, 3, 3, ("verified",), 0, "0.40"),
-    ("v2-4", "failed", 0.89, 3, 4, ("failed",), 0, "0.39"),
-    ("v2-5", "unavailable", 0.90, 3, 3, ("verified", "unknown"), 0, "0.38"),
-]
+SUITE_READ = parse_suite(json.dumps(SUITE), name="founding.json")
 
 
-def ten_trials() -> list[Assessment]:
-    found = []
-    for number, (name, outcome, score, useful, active, effects, refused, usd) in enumerate(ROWS):
-        waits = name == "v1-5"
-        states: list[EffectState] = [*effects]
-        states += ["refused"] * refused
-        calls = [
-            call(state=state, span_id=f"{number:08x}{index:08x}", resource=f"{name}-{index}")
-            for index, state in enumerate(states)
-        ]
-        one = trial(
-            name,
-            task_id=f"task-{name[-1]}",
-            variant="stable v1" if name.startswith("v1") else "fast v2",
-            claim="none" if waits else "success",
-            status="waiting" if waits else "complete",
-            waits=[wait()] if waits else [],
-            scores=[] if score is None else [quality(score)],
-            windows=progress(useful, active),
-            calls=calls,
-            usd=usd,
-        )
-        found.append(assessed(one, outcome, reason="waiting" if waits else "no_verifier"))
-    return found
+def judged(store: Store) -> list[Assessment]:
+    """Evaluate what is in the store, and return what is read back of it."""
+    list(evaluate(store, Filter(), SUITE_READ))
+    return list(assess(store, Filter(), SUITE_READ))
+
+
+def told(trials: Sequence[Assessment]) -> Report:
+    policy = release_policy(cost_per_verified_outcome_max=Decimal("0.60"))
+    return report(trials, SUITE_READ, described="", policy=policy)
 
 
 @pytest.fixture(scope="module")
-def table() -> Report:
-    policy = release_policy(cost_per_verified_outcome_max=Decimal("0.60"))
-    # Trials that are given a verdict by hand were asked nothing by a rule, so there is no constraint to break.
-    return report(ten_trials(), None, described="", policy=policy)
+def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Assessment]:
+    with open_store(f"chdb://{tmp_path_factory.mktemp('founding')}/store") as store:
+        put(store, *(request(one) for one in TRIALS))
+        return judged(store)
+
+
+@pytest.fixture(scope="module")
+def table(trials: list[Assessment]) -> Report:
+    return told(trials)
 
 
 def measures(table: Report, variant: str) -> dict[str, Measure]:
@@ -81,8 +68,8 @@ def rounded(value: float | Decimal | None) -> str:
 @pytest.mark.parametrize(
     ("variant", "quality_", "graded", "windows", "effects", "per_run", "per_verified", "false", "unverified"),
     [
-        ("stable v1", "0.818", "4/4", "14/14", "5/5", "0.41", "0.52", "0/4", 0),
-        ("fast v2", "0.902", "5/5", "15/16", "4/5", "0.38", "0.63", "1/5", 1),
+        (V1, "0.818", "4/4", "14/14", "5/5", "0.41", "0.52", "0/4", 0),
+        (V2, "0.902", "5/5", "15/16", "4/5", "0.38", "0.63", "1/5", 1),
     ],
 )
 def test_the_ten_trials_give_the_founding_table(
@@ -109,12 +96,29 @@ def test_the_ten_trials_give_the_founding_table(
     assert found["unverified_completions"].numerator == unverified
 
 
+def test_the_details_of_the_table_agree(table: Report) -> None:
+    stable, fast = measures(table, V1), measures(table, V2)
+    assert (stable["unknown_effects"].numerator, fast["unknown_effects"].numerator) == (0, 1)
+    assert (stable["effect_integrity"].excluded, fast["effect_integrity"].excluded) == ({"refused": 1}, {})
+    assert stable["cost_per_verified_outcome"].numerator == Decimal("2.07")
+    assert fast["cost_per_verified_outcome"].numerator == Decimal("1.90")
+    assert (stable["cost_per_verified_outcome"].denominator, fast["cost_per_verified_outcome"].denominator) == (4, 3)
+
+
+def decisions(table: Report) -> dict[str, Decision]:
+    return {one.name: one.decision for one in table.variants}
+
+
+def said(decision: Decision) -> dict[str, str]:
+    return {gate.gate.id: gate.decision for gate in decision.gates}
+
+
 def test_the_stable_variant_passes_and_the_fast_one_fails(table: Report) -> None:
-    decisions = {one.name: one.decision for one in table.variants}
-    assert decisions["stable v1"].decision == "pass"
-    assert decisions["fast v2"].decision == "fail"
-    assert decisions["fast v2"].decided_by == "false_success"
-    assert {gate.gate.id: gate.decision for gate in decisions["fast v2"].gates} == {
+    found = decisions(table)
+    assert found[V1].decision == "pass"
+    assert set(said(found[V1]).values()) == {"pass"}
+    assert (found[V2].decision, found[V2].decided_by) == ("fail", "false_success")
+    assert said(found[V2]) == {
         "coverage": "pass",
         "false_success": "fail",
         "unknown_effects": "fail",
@@ -134,15 +138,14 @@ def test_the_inversion_is_said_in_words(table: Report) -> None:
 
 
 def test_the_approval_wait_is_left_out_and_counted(table: Report) -> None:
-    found = measures(table, "stable v1")
+    found = measures(table, V1)
     assert found["task_quality"].excluded == {"waiting": 1}
     assert found["useful_progress"].excluded == {"waiting": 1}
     assert found["solve_rate"].excluded == {"waiting": 1}
-    assert found["effect_integrity"].excluded == {"refused": 1}
 
 
 def test_evidence_coverage_of_the_fast_variant_is_the_weaker_part(table: Report) -> None:
-    found = measures(table, "fast v2")
+    found = measures(table, V2)
     assert counts(found["outcome_coverage"]) == "4/5"
     assert counts(found["effect_coverage"]) == "5/6"
     assert counts(found["evidence_coverage"]) == "4/5"
@@ -150,14 +153,81 @@ def test_evidence_coverage_of_the_fast_variant_is_the_weaker_part(table: Report)
 
 def test_false_success_comes_with_the_worst_case_and_an_outer_interval(table: Report) -> None:
     # Golden case G33, first row: 1/5 failed, 1 unavailable.
-    found = measures(table, "fast v2")["false_success_rate"]
+    found = measures(table, V2)["false_success_rate"]
     assert found.bounds == (0.2, 0.4)
     assert found.interval == pytest.approx((0.036224108632430196, 0.7692757187239871))
     assert found.evidence_ids == ("v2-4",)
 
 
-def test_the_same_trials_give_the_same_certificate_in_any_order(table: Report) -> None:
-    policy = release_policy(cost_per_verified_outcome_max=Decimal("0.60"))
-    again = report(ten_trials()[::-1], None, described="", policy=policy)
+def test_the_same_trials_give_the_same_certificate_in_any_order(trials: list[Assessment], table: Report) -> None:
+    again = told(trials[::-1])
     assert again.certificate == table.certificate
     assert again.variants == table.variants
+
+
+@needs_golden
+def test_the_figures_are_those_of_the_golden_case() -> None:
+    path = GOLDEN / "G01_five_signal_ten_trials.json"
+    golden = {one["trial_id"]: one for one in json.loads(path.read_text())["inputs"]["trials"]}
+    assert {one.name: one.usd for one in TRIALS} == {name: one["cost_usd"] for name, one in golden.items()}
+    for one in TRIALS:
+        told = golden[one.name]
+        assert (one.useful, one.active) == (told["progress_windows_useful"], told["progress_windows_active"])
+        assert (None if one.quality is None else float(one.quality)) == told["quality"]
+        assert one.refused == told["refused_effect_calls"]
+
+
+# --- losing evidence ----------------------------------------------------------------------------------------------
+
+
+def degraded() -> dict[str, list[Attempt]]:
+    """Return, by name, the trials of each variant after one receipt, effect or verdict of theirs got worse."""
+    found: dict[str, list[Attempt]] = {}
+    for at, one in enumerate(TRIALS):
+        worse: dict[str, Attempt] = {}
+        if one.after:
+            worse["outcome failed"] = replace(one, after=0)
+        if one.after is not None:
+            worse["outcome missing"] = replace(one, after=None)
+        worse["start state missing"] = replace(one, before=None)
+        for place, seen in enumerate(one.effects):
+            others: list[Seen | None] = ["failed", "silent", None]
+            for other in others:
+                if other == seen or seen == "silent":
+                    continue  # what is learned of an unknown effect is no loss; see the test below
+                effects = (*one.effects[:place], other, *one.effects[place + 1 :])
+                worse[f"effect {place} {other or 'without receipt'}"] = replace(one, effects=effects)
+        for what, other_one in worse.items():
+            mates = [mate for mate in (*TRIALS[:at], other_one, *TRIALS[at + 1 :]) if mate.variant == one.variant]
+            found[f"{one.name}: {what}"] = mates
+    return found
+
+
+def put_variants(store: Store, variants: dict[str, list[Attempt]]) -> None:
+    together = ExportTraceServiceRequest()
+    for name, trials_ in variants.items():
+        for one in trials_:
+            together.MergeFrom(request(one, trial=f"{name}/{one.name}", variant=name))
+    put(store, together)
+
+
+def test_no_loss_of_evidence_turns_a_failing_gate_into_a_passing_one(store: Store, table: Report) -> None:
+    variants = degraded()
+    put_variants(store, variants)
+    whole = decisions(table)
+    assert len(variants) > 30
+    for name, found in decisions(told(judged(store))).items():
+        before = said(whole[variants[name][0].variant])
+        better = [gate for gate, decision in said(found).items() if decision == "pass" and before[gate] != "pass"]
+        assert not better, f"{name} opened {better}"
+        if "start state" not in name:  # the suite judges what is there at the end; what it was before is told beside it
+            assert found.decision != "pass", name
+
+
+def test_an_unknown_effect_that_turns_out_to_have_failed_opens_its_gate_and_not_the_release(store: Store) -> None:
+    fast = [one for one in TRIALS if one.variant == V2]
+    known = replace(fast[-1], effects=("verified", "failed"))
+    put_variants(store, {"known": [*fast[:-1], known]})
+    (found,) = decisions(told(judged(store))).values()
+    assert said(found)["unknown_effects"] == "pass"
+    assert (said(found)["effect_integrity"], found.decision) == ("fail", "fail")
