@@ -150,7 +150,10 @@ def test_evidence_that_is_no_number_is_none_and_never_printed(store: Store, numb
 def test_an_evaluation_that_asks_less_takes_back_what_an_earlier_one_said(store: Store, shop: Suite) -> None:
     put(store, attempt("good"))
     assert judged(store, shop)["good"].result("budgets") is not None
-    assert judged(store, None)["good"].result("budgets") is None
+    document = json.loads(json.dumps(SUITE))
+    del document["tasks"][0]["limits"]
+    less = parse_suite(json.dumps(document), name="suite.json")
+    assert judged(store, less)["good"].result("budgets") is None
 
 
 def test_a_receipt_that_is_missing_opens_the_gate_s_first_question(store: Store, shop: Suite) -> None:

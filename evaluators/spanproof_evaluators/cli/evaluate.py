@@ -1,5 +1,6 @@
 """spanproof evaluate: rules and verifiers over stored trials, their words into the store."""
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -55,16 +56,30 @@ def command(
     wanted = read_filter({**given, "suites": labels})
     settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     left: list[Trial] = []
+    kept: Counter[str] = Counter()
     with open_existing(address) as store:
-        found = list(evaluate(store, wanted, suite, unit=unit, settling=settling, left=left.append))
+        found = list(
+            evaluate(
+                store,
+                wanted,
+                suite,
+                unit=unit,
+                settling=settling,
+                left=left.append,
+                kept=lambda trial, sources: kept.update(sources),
+            )
+        )
     if not found and not left:
         raise NoTrialsError(describe(wanted))
     if left:
         tell(f"{plural(len(left), 'trial')} not settled yet, left for later: --settle, or --include-unsettled")
+    for source, count in sorted(kept.items()):
+        tell(f"{plural(count, 'outcome')} by {source} kept from an earlier evaluation of the same evidence")
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
 
-        click.echo(line(report_json(report(found, suite, described=describe(wanted))) | {"left_for_later": len(left)}))
+        told = report_json(report(found, suite, described=describe(wanted)))
+        click.echo(line(told | {"left_for_later": len(left), "kept": {**kept}}))
         return
     from spanproof_evaluators.model.assessments import by_urgency
     from spanproof_evaluators.reports.terminal import print_trials

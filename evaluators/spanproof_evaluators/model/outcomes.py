@@ -71,6 +71,19 @@ class Outcome:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """One source's word on a trial. Several of them give the outcome, and each is kept by itself."""
+
+    source: str
+    """The source's name: a later word of the same source takes this one's place."""
+
+    declared: bool
+    """True where a person declared checks; false for what was merely recorded."""
+
+    outcome: Outcome
+
+
 def _reason(found: Verification) -> str:
     """Return the reason in one line: the gap, else the checks that failed, else how many passed."""
     match found.state:

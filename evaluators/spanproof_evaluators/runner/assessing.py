@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from spanproof_collector.model.filters import Filter
+from spanproof_collector.model.results import ResultRow
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials import Settling, Unit, read_trials
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.model.outcomes import Outcome
+from spanproof_evaluators.model.outcomes import Outcome, Word
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.rules import RULES, false_success
+from spanproof_evaluators.rules.false_success import NAME as FALSE_SUCCESS
 from spanproof_evaluators.runner import stored
-from spanproof_evaluators.runner.judging import aborted, left_out, outcome_of, solved
-from spanproof_evaluators.runner.outcome_sources import OutcomeSource
+from spanproof_evaluators.runner.judging import aborted, every_source, left_out, solved
+from spanproof_evaluators.runner.outcome_sources import OutcomeSource, decided, nothing_asked, words_of
 
 HARD = frozenset(rule.name for rule in RULES if rule.hard)
 """The rules that can fail a trial."""
@@ -23,13 +25,50 @@ HARD = frozenset(rule.name for rule in RULES if rule.hard)
 TRIALS_A_WRITE = 200
 
 
+Kept = Callable[[Trial, Sequence[str]], None]
+"""Told of a trial for which words of earlier evaluations still stand, and of whose they are."""
+
+
 def assess_trial(trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource] = ()) -> Assessment:
     """Return what the rules, the verifier of the trial's task and other sources of an outcome say of one trial."""
-    task = suite.task(trial.task_id) if suite else None
-    outcome = outcome_of(trial, suite, sources)
-    found = [rule.evaluate(trial, task) for rule in RULES]
-    found.append(false_success(trial, outcome))
-    return _assessment(trial, suite, outcome, tuple(result for result in found if result is not None))
+    assessment, _, _ = _judged(trial, suite, sources, None)
+    return assessment
+
+
+def _judged(
+    trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource], earlier: stored.Earlier | None
+) -> tuple[Assessment, stored.Basis, tuple[str, ...]]:
+    """Return what is said of one trial, what that rests on, and whose earlier words still stand.
+
+    An earlier word stands where the evidence is the same and nobody of that name was asked anew. A suite's word goes
+    with what the rules said of its tasks: both stand where no suite is given now.
+    """
+    asked = every_source(suite, sources)
+    names = {source.name for source in asked}
+    words = words_of(asked, trial)
+    standing: tuple[Word, ...] = ()
+    basis = stored.Basis.of(words, suite)
+    results: tuple[Result, ...] | None = None
+    if earlier is not None:
+        before = earlier.basis
+        standing = tuple(
+            word
+            for word in before.words
+            if word.source not in names
+            and not nothing_asked(word.outcome)
+            and (suite is None or word.source != before.suite)
+        )
+        if suite is None and before.suite is not None:
+            basis = before
+            results = tuple(result for result in earlier.results if result.evaluator != FALSE_SUCCESS)
+        basis = replace(basis, words=(*words, *standing))
+    outcome = decided(basis.words)
+    if results is None:
+        task = suite.task(trial.task_id) if suite else None
+        results = tuple(found for rule in RULES if (found := rule.evaluate(trial, task)) is not None)
+    claimed = false_success(trial, outcome)
+    everything = results if claimed is None else (*results, claimed)
+    return _assessment(trial, suite, outcome, everything), basis, tuple(word.source for word in standing)
 
 
 def evaluate(
@@ -42,8 +81,11 @@ def evaluate(
     at: int | None = None,
     settling: Settling | None = None,
     left: Callable[[Trial], None] = lambda trial: None,
+    kept: Kept = lambda trial, sources: None,
 ) -> Iterator[Assessment]:
     """Yield every trial's assessment, its results written to the store before it is handed on.
+
+    What earlier evaluations of the same evidence found by sources that are not asked now stands, and counts.
 
     Args:
         store: where trials are and results go.
@@ -54,20 +96,36 @@ def evaluate(
         at: when the evaluation took place, in Unix nanoseconds; now, where nothing is given.
         settling: only trials that are settled by it are evaluated; ``None`` evaluates all.
         left: told of each trial that is not, and is left for later.
+        kept: told of each trial for which earlier words stand.
     """
     moment = time.time_ns() if at is None else at
     now = time.time_ns()
-    batch: list[Assessment] = []
+    batch: list[tuple[Trial, bool]] = []
+
+    def judged() -> Iterator[Assessment]:
+        found = stored.by_trial(store.read_results([stored.key(trial) for trial, _ in batch])) if batch else {}
+        written: list[ResultRow] = []
+        assessments: list[Assessment] = []
+        for trial, settled in batch:
+            earlier = stored.earlier(found.get((trial.project, stored.key(trial)), {}), trial)
+            one, basis, standing = _judged(trial, suite, sources, earlier)
+            if standing:
+                kept(trial, standing)
+            assessments.append(replace(one, settled=settled))
+            written += stored.rows(one, basis, moment)
+        store.write_results(written)
+        yield from assessments
+
     for trial in read_trials(store, wanted, unit=unit):
         settled = (settling or Settling()).settled(trial, now)
         if settling is not None and not settled:
             left(trial)
             continue
-        batch.append(replace(assess_trial(trial, suite, sources), settled=settled))
+        batch.append((trial, settled))
         if len(batch) == TRIALS_A_WRITE:
-            yield from _written(store, batch, suite, moment)
+            yield from judged()
             batch = []
-    yield from _written(store, batch, suite, moment)
+    yield from judged()
 
 
 def assess(
@@ -91,12 +149,6 @@ def assess(
             yield from _read(store, batch, suite, rule, now)
             batch = []
     yield from _read(store, batch, suite, rule, now)
-
-
-def _written(store: Store, batch: Sequence[Assessment], suite: Suite | None, at: int) -> Sequence[Assessment]:
-    """Return the assessments after their results are durable."""
-    store.write_results([row for one in batch for row in stored.rows(one, suite, at)])
-    return batch
 
 
 def _read(store: Store, trials: Sequence[Trial], suite: Suite | None, rule: Settling, now: int) -> Iterator[Assessment]:

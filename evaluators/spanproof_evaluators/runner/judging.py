@@ -33,7 +33,12 @@ def left_out(trial: Trial) -> LeftOut | None:
 
 def outcome_of(trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource] = ()) -> Outcome:
     """Return what became of a trial's task: by the suite's checks, and by what else was asked."""
-    return outcome_by((*([SuiteChecks(suite)] if suite is not None else []), *sources), trial)
+    return outcome_by(every_source(suite, sources), trial)
+
+
+def every_source(suite: Suite | None, sources: Sequence[OutcomeSource]) -> tuple[OutcomeSource, ...]:
+    """Return the suite's checks, where there is a suite, and what else was asked."""
+    return (*([SuiteChecks(suite)] if suite is not None else []), *sources)
 
 
 @dataclass(frozen=True, slots=True)

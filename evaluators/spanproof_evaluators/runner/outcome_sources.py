@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from spanproof_collector.model.trials import Trial
-from spanproof_evaluators.model.outcomes import EffectOfTrial, Outcome
+from spanproof_evaluators.model.outcomes import EffectOfTrial, Outcome, Word
 from spanproof_evaluators.model.verifications import Verdict
 
 NOTHING_ASKED: Final = ("no_verifier", "no_task", "task_not_in_suite")
@@ -27,20 +27,39 @@ class OutcomeSource(Protocol):
 
 
 def outcome_by(sources: Sequence[OutcomeSource], trial: Trial) -> Outcome:
-    """Return the outcome of a trial.
+    """Return the outcome of a trial by these sources."""
+    return decided(words_of(sources, trial))
+
+
+def words_of(sources: Sequence[OutcomeSource], trial: Trial) -> tuple[Word, ...]:
+    """Return what each source says of a trial; one that has nothing to say gives no word."""
+    return tuple(
+        Word(source=source.name, declared=source.declared, outcome=found)
+        for source in sources
+        if (found := source.outcome(trial)) is not None
+    )
+
+
+def decided(words: Sequence[Word]) -> Outcome:
+    """Return the outcome that several words give.
 
     Declared checks come first and stand together: one that failed fails, else one that could not run leaves it open.
-    Only where nobody declared any, the first of the other sources with a verdict decides.
+    Only where nobody declared any, the first of the others with a verdict decides.
     """
-    declared = [found for source in sources if source.declared and (found := source.outcome(trial)) is not None]
-    asked = [found for found in declared if not (found.state == "unavailable" and found.reason in NOTHING_ASKED)]
+    declared = [word.outcome for word in words if word.declared]
+    asked = [found for found in declared if not nothing_asked(found)]
     if asked:
         return together(asked)
-    recorded = [found for source in sources if not source.declared and (found := source.outcome(trial)) is not None]
+    recorded = [word.outcome for word in words if not word.declared]
     for found in recorded:
         if found.state != "unavailable":
             return found
     return next(iter([*recorded, *declared]), Outcome.unavailable("no_verifier"))
+
+
+def nothing_asked(outcome: Outcome) -> bool:
+    """Return whether an outcome says only that nobody declared a check."""
+    return outcome.state == "unavailable" and outcome.reason in NOTHING_ASKED
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

@@ -3,39 +3,80 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, cast, get_args
 
 from spanproof_collector.model.results import ResultRow
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Plain, canonical, digest
-from spanproof_evaluators.model.outcomes import OUTCOME, EffectOfTrial, Outcome
+from spanproof_evaluators.model.outcomes import OUTCOME, EffectOfTrial, Outcome, Word
 from spanproof_evaluators.model.results import Kind, Result, State
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.model.verifications import Check, Verdict
+from spanproof_evaluators.rules import VERSION as RULES_VERSION
 from spanproof_evaluators.verifiers import VERSION
 
 NOT_EVALUATED: Final = ("not_evaluated", "evidence_changed", "suite_changed", "evaluator_changed")
 """Why there is no result: nobody asked, or what was asked then is not what is there now."""
 
 
-def rows(assessment: Assessment, suite: Suite | None, at: int) -> list[ResultRow]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What an evaluation rests on: who said what, and the suite whose tasks the rules asked."""
+
+    words: tuple[Word, ...] = ()
+    suite: str | None = None
+    suite_hash: str | None = None
+
+    @classmethod
+    def of(cls, words: tuple[Word, ...], suite: Suite | None) -> "Basis":
+        """Return the basis of an evaluation by a suite, or by none."""
+        return cls(words=words, suite=suite.id if suite else None, suite_hash=suite.hash if suite else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What an earlier evaluation of the same evidence found."""
+
+    basis: Basis
+    results: tuple[Result, ...]
+
+
+def rows(assessment: Assessment, basis: Basis, at: int) -> list[ResultRow]:
     """Return the rows of one evaluation. The outcome's row is always there and names the others."""
     trial = assessment.trial
     details: dict[str, Plain] = {
         "evidence": assessment.evidence,
-        "suite": suite.id if suite else None,
-        "suite_hash": suite.hash if suite else None,
+        "suite": basis.suite,
+        "suite_hash": basis.suite_hash,
+        "rules": RULES_VERSION,
         "results": [result.evaluator for result in assessment.results],
-        "pre_state": assessment.outcome.pre_state,
-        "effect_of_trial": assessment.outcome.effect_of_trial,
-        "verifier": assessment.outcome.verifier,
-        "checks": [_check(check) for check in assessment.outcome.checks],
-        "pre_checks": [_check(check) for check in assessment.outcome.pre_checks],
+        **_told(assessment.outcome),
+        "words": [{"source": one.source, "declared": one.declared, **_whole(one.outcome)} for one in basis.words],
     }
     verdict = replace(assessment.outcome.as_result(), details=details)
     return [_row(trial, result, at) for result in (verdict, *assessment.results)]
+
+
+def earlier(found: Mapping[str, ResultRow], trial: Trial) -> Earlier | None:
+    """Return what an earlier evaluation found, ``None`` where it saw other evidence or was of another version."""
+    row = found.get(OUTCOME)
+    if row is None or row.version != VERSION:
+        return None
+    details = _details(row)
+    if details.get("evidence") != evidence_of(trial) or details.get("rules") != RULES_VERSION:
+        return None
+    words = details.get("words")
+    suite, suite_hash = details.get("suite"), details.get("suite_hash")
+    return Earlier(
+        basis=Basis(
+            words=tuple(_word(one) for one in words if isinstance(one, dict)) if isinstance(words, list) else (),
+            suite=suite if isinstance(suite, str) else None,
+            suite_hash=suite_hash if isinstance(suite_hash, str) else None,
+        ),
+        results=_results(found, details),
+    )
 
 
 def evidence_of(trial: Trial) -> str:
@@ -68,9 +109,13 @@ def read(found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None) -> t
         return Outcome.unavailable("suite_changed"), ()
     if row.version != VERSION:
         return Outcome.unavailable("evaluator_changed"), ()
+    return _outcome(row.state, row.explanation, row.version, details), _results(found, details)
+
+
+def _results(found: Mapping[str, ResultRow], details: Mapping[str, Plain]) -> tuple[Result, ...]:
+    """Return the other words of the evaluation whose outcome has these details."""
     names = details.get("results")
-    told = [found[str(name)] for name in names if name in found] if isinstance(names, list) else []
-    return _outcome(row, details), tuple(_result(one) for one in told)
+    return tuple(_result(found[str(name)]) for name in names if name in found) if isinstance(names, list) else ()
 
 
 def _row(trial: Trial, result: Result, at: int) -> ResultRow:
@@ -106,15 +151,40 @@ def _result(row: ResultRow) -> Result:
     )
 
 
-def _outcome(row: ResultRow, details: Mapping[str, Plain]) -> Outcome:
+def _told(outcome: Outcome) -> dict[str, Plain]:
+    """Return what of an outcome stands in no column."""
+    return {
+        "pre_state": outcome.pre_state,
+        "effect_of_trial": outcome.effect_of_trial,
+        "verifier": outcome.verifier,
+        "checks": [_check(check) for check in outcome.checks],
+        "pre_checks": [_check(check) for check in outcome.pre_checks],
+    }
+
+
+def _whole(outcome: Outcome) -> dict[str, Plain]:
+    """Return an outcome with all that it says."""
+    return {"state": outcome.state, "reason": outcome.reason, "version": outcome.version, **_told(outcome)}
+
+
+def _word(told: Mapping[str, Plain]) -> Word:
+    """Return a word as it was kept."""
+    return Word(
+        source=str(told.get("source")),
+        declared=told.get("declared") is True,
+        outcome=_outcome(str(told.get("state")), str(told.get("reason", "")), str(told.get("version", "")), told),
+    )
+
+
+def _outcome(state: str, reason: str, version: str, details: Mapping[str, Plain]) -> Outcome:
     effect, pre_state, verifier = details.get("effect_of_trial"), details.get("pre_state"), details.get("verifier")
     return Outcome(
-        state=cast("Verdict", row.state),
+        state=cast("Verdict", state) if state in get_args(Verdict) else "unavailable",
         effect_of_trial=cast("EffectOfTrial", effect) if effect in get_args(EffectOfTrial) else None,
-        reason=row.explanation,
+        reason=reason,
         pre_state=cast("Verdict", pre_state) if pre_state in get_args(Verdict) else "unavailable",
         verifier=verifier if isinstance(verifier, str) else None,
-        version=row.version,
+        version=version,
         checks=_checks(details.get("checks")),
         pre_checks=_checks(details.get("pre_checks")),
     )
