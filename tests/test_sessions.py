@@ -129,9 +129,22 @@ def test_recorded_changes_are_attached_to_each_session_that_has_them(store: Stor
         has = told.get("actual_changes") is not None
         assert changes == ([(told["actual_changes"], told.get("gold_changes"))] if has else [])
         attached += has
-        definition = json.loads((DEV / line["task_path"]).read_text(encoding="utf-8")) if "task_path" in line else None
-        assert trial["task_definition"] == definition, line["id"]
+        assert trial["task_definition"] == _definition(line), line["id"]
     assert attached == 283
+
+
+def _definition(line: Mapping[str, Any]) -> object:
+    """Return the task as a file beside the session defines it, else as the session itself holds it."""
+    if "task_path" in line:
+        return json.loads((DEV / line["task_path"]).read_text(encoding="utf-8"))
+    session = json.loads((DEV / line["path"]).read_text(encoding="utf-8")) if "/" in line["path"] else {}
+    match line["source"]:
+        case "tau-bench":
+            return session["info"]["task"]
+        case "agentdojo-drift":
+            named = ["suite_name", "user_task_id", "injection_task_id", "attack_type", "benchmark_version"]
+            return {key: session[key] for key in [*named, "pipeline_name"]}
+    return None
 
 
 @needs_sessions

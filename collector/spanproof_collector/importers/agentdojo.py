@@ -21,6 +21,18 @@ _KEYS: Final = frozenset({"suite_name", "user_task_id"})
 _MESSAGES: Final = ("messages", "conversations")
 """AgentDojo's own key, and DRIFT's."""
 
+_TASK: Final = (
+    "suite_name",
+    "user_task_id",
+    "injection_task_id",
+    "attack_type",
+    "injections",
+    "benchmark_version",
+    "agentdojo_package_version",
+    "pipeline_name",
+)
+"""What names the world that a run began in: the suite's, with the injections that were put into it."""
+
 _NO_INJECTION: Final = "no_attack"
 _DEFENCES: Final = (
     "tool_filter",
@@ -95,6 +107,7 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
             facts=facts,
         ),
         turns=tuple(with_declared(_turns(messages), obj(record.get("tool_permission")))),
+        task={key: record[key] for key in _TASK if key in record},
         termination="infrastructure" if text(record.get("error")) else "completed",
         verdicts=tuple(_verdicts(record)),
         ended_at=ended,

@@ -76,7 +76,8 @@ def _sessions(known: tuple[Defined, ...], document: Document) -> Iterator[Sessio
     info = obj(document.outer.get("info"))
     agent = obj(info.get("agent_info"))
     checked = obj(record.get("reward_info"))
-    beside = [found for task in objects(document.outer.get("tasks")) if (found := definition(task)) is not None]
+    tasks = objects(document.outer.get("tasks"))
+    beside = [found for task in tasks if (found := definition(task)) is not None]
     recorded = ident(record.get("task_id"))
     task_id, defined = task_of(recorded, checked, beside or known)
     domain = text(obj(info.get("environment_info")).get("domain_name")) or defined
@@ -96,12 +97,17 @@ def _sessions(known: tuple[Defined, ...], document: Document) -> Iterator[Sessio
         model=text(agent.get("llm")),
         labels=Labels(task_id=task_id, attempt=whole(record.get("trial")), suite=domain, facts=facts),
         turns=turns,
+        task=_only([task for task in tasks if ident(task.get("id")) == task_id]),
         termination=_ENDS.get(reason or ""),
         verdicts=tuple(_verdicts(checked, reason)),
         cost=None if billed else dollars(record.get("agent_cost")),
         started_at=moment(record.get("start_time")),
         ended_at=moment(record.get("end_time")),
     )
+
+
+def _only(tasks: list[dict[str, Json]]) -> Json:
+    return tasks[0] if len(tasks) == 1 else None
 
 
 def _kinds(checked: dict[str, Json]) -> dict[str, Json]:

@@ -50,6 +50,7 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
         identity=(fingerprint(record),),
         labels=Labels(task_id=ident(record.get("task_id")), attempt=whole(record.get("trial")), facts=facts),
         turns=tuple(_turns(messages)),
+        task=obj(info.get("task")) or None,
         termination=_termination(info),
         verdicts=tuple(_verdicts(record, info)),
     )

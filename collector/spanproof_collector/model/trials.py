@@ -96,6 +96,16 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """Words of the agent to its reader. What it reasoned is no part of them."""
+
+    text: str
+    span_id: str
+    with_calls: bool
+    """It asked for tools in the same breath."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What the agent declared, and which rule read it."""
 
@@ -274,6 +284,9 @@ class Trial:
     """Calls that the user made, not the agent."""
 
     recorded_changes: tuple[RecordedChanges, ...] = ()
+    spoken: tuple[Spoken, ...] = ()
+    """What the agent said, inference by inference, in order: what a task's required words are looked for in."""
+
     task_definition: Json = None
     """The task as its suite defines it, where an importer found that; ``None`` elsewhere."""
 

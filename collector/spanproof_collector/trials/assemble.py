@@ -28,6 +28,7 @@ from spanproof_collector.model.trials import (
     Receipt,
     RecordedChanges,
     Refusal,
+    Spoken,
     Status,
     Step,
     StepKind,
@@ -65,6 +66,18 @@ def _answer_of(messages: Sequence[Message] | None) -> str | None:
         return None
     words = [part.content for message in messages for part in message.parts if isinstance(part, Text) and part.content]
     return "\n".join(words) or None
+
+
+def _spoken(trial: ReadTrial) -> tuple[Spoken, ...]:
+    """What the inferences of the trial's own agent put out in words, in order."""
+    said = []
+    for item, call in trial.speaking():
+        parts = [part for message in call.output or () for part in message.parts]
+        words = "\n".join(part.content for part in parts if isinstance(part, Text) and part.content)
+        if words:
+            asks = any(isinstance(part, CallPart) for part in parts)
+            said.append(Spoken(text=words, span_id=item.span.span_id, with_calls=asks))
+    return tuple(said)
 
 
 def _outer_agents(trial: ReadTrial) -> list[tuple[ReadSpan, AgentRun]]:
@@ -463,6 +476,7 @@ def assemble(
         foreign_results=trial.foreign,
         user_calls=tuple(_tool_call(call, (), refusals, tools) for call in of_user(trial)),
         recorded_changes=tuple(item for item in trial.evidence if isinstance(item, RecordedChanges)),
+        spoken=_spoken(trial),
         task_definition=next((told for s in spans if (told := evidence.task(s.attributes)) is not None), None),
         timed=bool(timed) or not spans,
     )

@@ -192,6 +192,7 @@ def test_a_number_of_the_submitters_own_gives_way_to_the_task_that_was_checked(s
     gold = checked_against(action("get_user", id="ethan"), action("send_certificate", amount=50))
     told = tell(store, tmp_path, {"tasks": TASKS, "simulations": [simulation(agent("Bye"), reward_info=gold)]})
     assert (told.trial.task_id, told.trial.suite, told.trial.labels["recorded_task_id"]) == ("27", "airline", "7")
+    assert told.trial.task_definition == TASKS[1]
 
 
 def test_a_number_that_fits_stands_also_where_another_task_is_checked_alike(store: Store, tmp_path: Path) -> None:

@@ -130,3 +130,13 @@ def test_importing_again_in_another_spelling_stores_nothing_twice(store: Store, 
     told = tell(store, tmp_path, one, [one], json.dumps(one, indent=1).encode(), json.dumps([one, one]).encode())
     assert len(told.trials) == 1
     assert told.imported.formats == {"tau_bench": 4}
+
+
+def test_the_task_is_defined_in_the_run_and_the_agents_words_are_kept_in_order(store: Store, tmp_path: Path) -> None:
+    told: dict[str, object] = {"user_id": "u1", "actions": [], "outputs": ["12"], "instruction": "Ask for the price."}
+    thinking = asks("get_order", {"id": "W1"}) | {"content": "Let me look."}
+    spoken = [thinking, answers("pending"), says("assistant", "It is 12."), says("user", "Thanks.")]
+    trial = tell(store, tmp_path, run(*spoken, says("assistant", "Bye."), task=told)).trial
+    assert trial.task_definition == told
+    words = [(each.text, each.with_calls) for each in trial.spoken]
+    assert words == [("Let me look.", True), ("It is 12.", False), ("Bye.", False)]
