@@ -49,6 +49,9 @@ class Task(Written):
     max_repeats: int | None = Field(default=None, ge=0)
     """``None``: the task says nothing of repeats."""
 
+    milestones: tuple[str, ...] = Field(default=(), strict=False)
+    """Keys of ``spanproof.progress`` that the work passes, each reached once; empty: nobody counts them."""
+
     expects: Literal["change", "no_change"] = "change"
     effects: Literal["none"] | None = None
     """``none``: the task is done without any external effect."""

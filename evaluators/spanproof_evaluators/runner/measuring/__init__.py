@@ -14,7 +14,7 @@ from spanproof_evaluators.runner.measuring.evidence import (
     outcome_coverage,
     unverified_completions,
 )
-from spanproof_evaluators.runner.measuring.progress import useful_progress
+from spanproof_evaluators.runner.measuring.progress import progress_rate, useful_progress
 from spanproof_evaluators.runner.measuring.quality import task_quality
 from spanproof_evaluators.runner.measuring.solving import aborted_rate, solve_rate, solve_rate_without_vacuous
 
@@ -30,6 +30,7 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "solve_rate": solve_rate,
     "solve_rate_without_vacuous": solve_rate_without_vacuous,
     "aborted_rate": aborted_rate,
+    "progress_rate": progress_rate,
     "cost_per_run": cost_per_run,
     "silent_failure_share": silent_failure_share,
     "unverified_completions": unverified_completions,
