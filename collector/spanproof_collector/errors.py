@@ -19,6 +19,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── ForbiddenError             a token for something else                (in server)
     ├── ExportError                the file of an export cannot be written   (in exporters)
     ├── RetentionError             a time to keep things for that is none    (in retention)
+    ├── CatalogueError             a tool catalogue that cannot be read as one
     ├── NoSuchFileError            a path to import that does not exist      (in importers)
     └── UnknownFormatError         a format that no importer reads           (in importers)
 """
@@ -106,3 +107,13 @@ class DecodeError(CollectorError):
 
 class ServeError(CollectorError):
     """The server cannot start."""
+
+
+class CatalogueError(CollectorError):
+    """A tool catalogue that cannot be read as one."""
+
+    def __init__(self, path: str, where: str, why: str) -> None:
+        super().__init__(f"{path}: {where}: {why}" if where else f"{path}: {why}")
+        self.path = path
+        self.where = where
+        self.why = why

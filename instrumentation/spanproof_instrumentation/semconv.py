@@ -12,6 +12,7 @@ SESSION_ID: Final = "session.id"
 USER_ID: Final = "user.id"
 END_USER_ID: Final = "enduser.id"
 ERROR_TYPE: Final = "error.type"
+EXIT_CODE: Final = "process.exit.code"  # on a tool span: what the command that the tool ran ended with
 EVENT_NAME: Final = "event.name"
 
 # --- GenAI conventions --------------------------------------------------------------------------

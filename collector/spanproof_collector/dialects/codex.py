@@ -85,6 +85,7 @@ def _tool_run(attributes: Attributes) -> ToolRun:
         result=_unwrapped(output),
         done=flag(attributes, "success") is True and failure is None,
         error=failure,
+        exit_code=_exit_code(output),
         truncated_values=broken(arguments) + (flag(attributes, "output_truncated") is True),
     )
 

@@ -55,6 +55,11 @@ def whole(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def integer(value: Json) -> int | None:
+    """Return a whole number, an exit code, as it is written; a truth value is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def number(value: Json) -> float | None:
     """Return a finite number; a truth value is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):

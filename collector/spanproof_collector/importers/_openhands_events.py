@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from spanproof_collector.importers._chat import function_call
-from spanproof_collector.importers._fields import ident, listed, moment, obj, objects, openai_usage, text
+from spanproof_collector.importers._fields import ident, integer, listed, moment, obj, objects, openai_usage, text
 from spanproof_collector.importers._session import Call, Claim, Inference, Refused, Run, Said, Termination, Turn
 from spanproof_collector.model.values import Json
 
@@ -172,11 +172,11 @@ class EventReader:
         cause = ident(event.get("cause")) or ""
         asked, place = self._caused.get(cause, (None, 0))
         if asked is not None:
-            asked.calls[place] = _answered(asked.calls[place], kind, words, at)
+            asked.calls[place] = _answered(asked.calls[place], kind, words, at, extras)
         elif cause in self._users and self._users[cause] < len(self._here):
             typed = self._here[self._users[cause]]
             if isinstance(typed, Call):
-                self._here[self._users[cause]] = _answered(typed, kind, words, at)
+                self._here[self._users[cause]] = _answered(typed, kind, words, at, extras)
         elif isinstance(words, str) and words:
             self._here.append(Said(role="environment", text=words, at=at))
 
@@ -231,9 +231,11 @@ def _asked_for(event: Event, kind: str, args: Event, told: Event) -> Call:
     return Call(name=text(told.get("function_name")) or kind, call_id=call_id, arguments=given)
 
 
-def _answered(call: Call, kind: str, words: Json, at: int | None) -> Call:
+def _answered(call: Call, kind: str, words: Json, at: int | None, extras: Event) -> Call:
     if kind == "user_rejected":
         return replace(call, refused=Refused(by="user", reason=str(words or "the user rejected the action")))
     if kind == "error":
         return replace(call, error=str(words or "error"), answered_at=at)
-    return replace(call, result=words, answered_at=at)
+    # the first versions tell the code beside the command, later ones in what they know of the shell
+    code = integer(obj(extras.get("metadata")).get("exit_code", extras.get("exit_code")))
+    return replace(call, result=words, answered_at=at, exit_code=code)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._fields import dollars, ident, moment, obj, objects, text, whole
+from spanproof_collector.importers._fields import dollars, ident, integer, moment, obj, objects, text, whole
 from spanproof_collector.importers._session import Call, Inference, Said, Turn
 from spanproof_collector.model.readings import ABSENT, Usage
 from spanproof_collector.model.values import Json
@@ -136,6 +136,7 @@ def _typed(entry: Entry) -> Call:
         arguments={"command": message.get("command")},
         result=ABSENT if failed else output,
         error=(output if isinstance(output, str) and output else f"exit code {code}") if failed else None,
+        exit_code=integer(code),
         requestor="user",
         at=entry.at,
         key=entry.key,

@@ -63,6 +63,9 @@ class Call:
     succeeded: bool = False
     """The recording says that it went well, and holds no result."""
 
+    exit_code: int | None = None
+    """What the command ended with that it ran, where the recording tells that beside the words."""
+
     refused: Refused | None = None
     requestor: Literal["agent", "user"] = "agent"
     effect_class: Literal["read", "write", "destructive", "handoff"] | None = None

@@ -297,6 +297,7 @@ class _Writer:
             semconv.EFFECT_CLASS: call.effect_class or ("handoff" if call.runs else None),
             semconv.TOOL_ARGUMENTS: _payload(call.arguments),
             semconv.TOOL_RESULT: _payload("null" if call.result is None else call.result),
+            semconv.EXIT_CODE: call.exit_code,
         }
         span_id = self._span_id(key)
         span = self._span(f"execute_tool {call.name}", span_id, place.parent, start, end, attributes, recorded=recorded)

@@ -12,7 +12,18 @@ from typing import Final
 
 from spanproof_collector.importers._chat import arguments
 from spanproof_collector.importers._content import content, plain_result
-from spanproof_collector.importers._fields import ident, listed, loosely, moment, obj, objects, text, truth, whole
+from spanproof_collector.importers._fields import (
+    ident,
+    integer,
+    listed,
+    loosely,
+    moment,
+    obj,
+    objects,
+    text,
+    truth,
+    whole,
+)
 from spanproof_collector.importers._files import ReadableFile
 from spanproof_collector.importers._found import Damage, Skipped
 from spanproof_collector.importers._importer import Found
@@ -316,14 +327,14 @@ def _answered(call: Call, output: Json) -> Call:
     said = value if isinstance(value, str) else content(listed(value)).text
     if _REJECTED.match(said):
         return replace(call, refused=Refused(by="user", reason=said))
-    exit_code = obj(told.get("metadata")).get("exit_code")
+    exit_code = integer(obj(told.get("metadata")).get("exit_code"))
     if not told and (found := _EXIT_CODE.search(said.partition("\nOutput:")[0])) is not None:
         exit_code = int(found[1])
     if not told and _BROKEN_OFF.match(said):
         return replace(call, error=said)
-    if truth(told.get("success")) is False or (isinstance(exit_code, int) and exit_code != 0):
-        return replace(call, error=said or f"exit code {exit_code}")
-    return replace(call, result=value)
+    if truth(told.get("success")) is False or exit_code:
+        return replace(call, error=said or f"exit code {exit_code}", exit_code=exit_code)
+    return replace(call, result=value, exit_code=exit_code)
 
 
 def _usage(counts: Item) -> Usage:

@@ -155,6 +155,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     done: bool = False
     """The dialect says that the tool ran and did not fail, whether or not its result was recorded."""
 
+    exit_code: int | None = None
+    """What the command ended with that the tool ran, where the dialect tells it beside the result."""
+
     stopped: Literal["deferred", "denied", "invalid"] | None = None
     """The dialect says that this run never began: it waits for a decision, was denied, or its arguments were wrong."""
 

@@ -67,7 +67,13 @@ class Effect:
     operation: str | None = None
     idempotency_key: str | None = None
     resolved_by: str | None = None
-    """The span whose receipt settled it."""
+    """The span that settled it: of the receipt, of the read that looked it up, of what was recorded of the world."""
+
+    looked_up_by: tuple[str, ...] = ()
+    """The spans of later reads that looked it up and were answered, whatever they saw."""
+
+    taken_for: EffectClass | None = None
+    """What it was taken for before somebody saw it change something; ``None`` unless the class is ``observed``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +91,9 @@ class ToolCall:
     error: str | None
     executed: Executed
     effect: Effect
+    exit_code: int | None = None
+    """What the command ended with that the tool ran; ``None`` where nobody tells, or where it ran none."""
+
     receipts: tuple[Receipt, ...] = ()
     span_ids: tuple[str, ...] = ()
     """The spans it rests on, tool spans first; for a call known from messages only, the model call's span."""

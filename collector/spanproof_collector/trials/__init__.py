@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from spanproof_collector.model.filters import Filter
+from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials.claims import of_text
-from spanproof_collector.trials.effects import infer_class
+from spanproof_collector.trials.effects import hinted_class, infer_class, parse_catalogue, read_catalogue
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit
 from spanproof_collector.trials.members import Component, Listing, Member, list_components, read_components
 from spanproof_collector.trials.reindexing import Reindexed, reindex
@@ -23,16 +24,21 @@ __all__ = [
     "TraceInfo",
     "TraceKey",
     "Unit",
+    "hinted_class",
     "infer_class",
     "list_components",
     "of_text",
+    "parse_catalogue",
+    "read_catalogue",
     "read_components",
     "read_trials",
     "reindex",
 ]
 
 
-def read_trials(store: Store, wanted: Filter | None = None, *, unit: Unit = "session") -> Iterator[Trial]:
+def read_trials(
+    store: Store, wanted: Filter | None = None, *, unit: Unit = "session", catalogue: ToolCatalogue = EMPTY
+) -> Iterator[Trial]:
     """Return the trials that are asked for, in the order in which their components began.
 
     Every trial is read whole: a filter chooses trials, it never cuts one.
@@ -41,7 +47,8 @@ def read_trials(store: Store, wanted: Filter | None = None, *, unit: Unit = "ses
         store: where the spans are.
         wanted: which trials; ``None`` for all.
         unit: ``trace`` splits sessions by trace.
+        catalogue: what people say of tools.
     """
-    for component in read_components(store, wanted, unit=unit):
+    for component in read_components(store, wanted, unit=unit, catalogue=catalogue):
         for member in component.wanted:
             yield member.trial

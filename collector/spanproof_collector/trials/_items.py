@@ -95,6 +95,7 @@ def merged_run(run: ToolRun, told: ToolRun) -> ToolRun:
         result=told.result if isinstance(run.result, Absent) else run.result,
         done=run.done or told.done,
         error=run.error or told.error,
+        exit_code=told.exit_code if run.exit_code is None else run.exit_code,
         stopped=run.stopped or told.stopped,
         truncated_values=run.truncated_values + told.truncated_values,
     )

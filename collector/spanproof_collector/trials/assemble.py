@@ -15,11 +15,11 @@ from spanproof_collector.model.readings import (
     ResponsePart,
     Retrieval,
     Text,
-    ToolDefinition,
     ToolRun,
     Usage,
 )
 from spanproof_collector.model.spans import Span
+from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import (
     Completeness,
     EndState,
@@ -40,7 +40,7 @@ from spanproof_collector.model.values import Json
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
 from spanproof_collector.trials.claims import RECORDING_CUT, read_claim
 from spanproof_collector.trials.costs import cost_of
-from spanproof_collector.trials.effects import assign_receipts, effect_of, infer_class, outcome_of_run
+from spanproof_collector.trials.effects import Entry, infer_class, ledger
 from spanproof_collector.trials.grouping import TrialRecords
 from spanproof_collector.trials.tool_calls import JoinedCall, join, of_user
 from spanproof_instrumentation import semconv
@@ -326,15 +326,7 @@ def _asking(call: JoinedCall, models: Sequence[tuple[ReadSpan, ModelCall]]) -> s
     return max(may_have_asked, key=lambda item: (item.span.end, item.order)).span.span_id if may_have_asked else None
 
 
-def _tool_call(
-    call: JoinedCall,
-    seen: tuple[Receipt, ...],
-    refusals: Sequence[Refusal],
-    tools: dict[str, ToolDefinition],
-    models: Sequence[tuple[ReadSpan, ModelCall]] = (),
-) -> ToolCall:
-    own = {item.span.span_id for item, _ in call.runs}
-    executed, why, error = outcome_of_run(call, [item for item in refusals if item.span_id in own])
+def _tool_call(call: JoinedCall, known: Entry, models: Sequence[tuple[ReadSpan, ModelCall]] = ()) -> ToolCall:
     from_span = next((run.result for item, run in reversed(call.runs) if not isinstance(run.result, Absent)), Absent())
     on_span = any(
         not isinstance(run.arguments, Absent) or (run.bare_argument is not None and call.arguments == run.bare_argument)
@@ -352,10 +344,11 @@ def _tool_call(
         arguments_source=None if isinstance(arguments, Absent) else "span" if on_span else "message",
         result=_json(from_span if has_result else call.response),
         result_source="span" if has_result else None if isinstance(call.response, Absent) else "message",
-        error=error,
-        executed="yes" if executed == "unknown" and seen and seen[-1].state == "verified" else executed,
-        effect=effect_of(call, executed=executed, why=why, receipts=seen, tools=tools),
-        receipts=seen,
+        error=known.error,
+        executed=known.executed,
+        effect=known.effect,
+        exit_code=known.exit_code,
+        receipts=known.receipts,
         asked_by=_asking(call, models),
         span_ids=tuple(spans),
         started_at=min((item.span.start for item, _ in call.runs), default=call.asked_at[0]),
@@ -382,6 +375,7 @@ def assemble(
     source: str,
     path: str | None,
     lost_values: int = 0,
+    catalogue: ToolCatalogue = EMPTY,
 ) -> Trial:
     """Return the trial that these records tell of.
 
@@ -392,6 +386,7 @@ def assemble(
         source: ``otlp`` or ``import:<format>``.
         path: the file that was imported.
         lost_values: values that were sent and that the store cannot give back.
+        catalogue: what people say of tools.
     """
     trial = read(records.spans, records.logs)
     spans = [item.span for item in trial.spans]
@@ -400,6 +395,9 @@ def assemble(
     tools |= {tool.name: tool for _, run in trial.agents() for tool in run.tools if tool.name not in tools}
     receipts = tuple(item for item in trial.evidence if isinstance(item, Receipt))
     refusals = tuple(item for item in trial.evidence if isinstance(item, Refusal))
+    changes = tuple(item for item in trial.evidence if isinstance(item, RecordedChanges))
+    known = ledger(calls, receipts=receipts, refusals=refusals, changes=changes, tools=tools, catalogue=catalogue)
+    by_user = of_user(trial)
     answer, answer_span = _final_answer(trial)
     content = _content(trial, calls)
     root_missing = (not records.spans and not trial.logged) or _roots_missing(records.spans, whole_traces)
@@ -442,10 +440,7 @@ def assemble(
         status_reason=status_reason,
         joined_by=records.joined_by,
         steps=_steps(trial),
-        tool_calls=tuple(
-            _tool_call(call, seen, refusals, tools, trial.models())
-            for call, seen in zip(calls, assign_receipts(calls, receipts, tools), strict=True)
-        ),
+        tool_calls=tuple(_tool_call(call, one, trial.models()) for call, one in zip(calls, known, strict=True)),
         final_answer=answer,
         claim=read_claim(
             declared=[item for item in trial.evidence if isinstance(item, evidence.DeclaredClaim)],
@@ -474,8 +469,13 @@ def assemble(
         quality=tuple(item for item in trial.evidence if isinstance(item, Quality)),
         end_states=tuple(item for item in trial.evidence if isinstance(item, EndState)),
         foreign_results=trial.foreign,
-        user_calls=tuple(_tool_call(call, (), refusals, tools) for call in of_user(trial)),
-        recorded_changes=tuple(item for item in trial.evidence if isinstance(item, RecordedChanges)),
+        user_calls=tuple(
+            _tool_call(call, one)
+            for call, one in zip(
+                by_user, ledger(by_user, refusals=refusals, tools=tools, catalogue=catalogue), strict=True
+            )
+        ),
+        recorded_changes=changes,
         spoken=_spoken(trial),
         task_definition=next((told for s in spans if (told := evidence.task(s.attributes)) is not None), None),
         timed=bool(timed) or not spans,

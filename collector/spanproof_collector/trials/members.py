@@ -6,6 +6,7 @@ from typing import cast
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.spans import LogRecord, Span
+from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import LooseLogs, Query, Records, Store, list_loose_logs, read_loose_logs
 from spanproof_collector.trials.assemble import assemble
@@ -129,6 +130,7 @@ def _members(
     links: Links,
     unit: Unit,
     wanted: Filter,
+    catalogue: ToolCatalogue,
 ) -> Iterator[Member]:
     spans: dict[TraceKey, Sequence[Span]] = {}
     logs: dict[TraceKey, Sequence[LogRecord]] = {}
@@ -149,6 +151,7 @@ def _members(
             source=stored.source,
             path=stored.path,
             lost_values=sum(len(records[key].lost) for key in own),
+            catalogue=catalogue,
         )
         received = max(records[key].received_at for key in own)
         trial = replace(assembled, received_at=received or None)
@@ -176,6 +179,7 @@ def read_components(
     progress: Callable[[int, int], None] = lambda done, of: None,
     traces: Collection[TraceKey] | None = None,
     choose: Callable[[list[TraceInfo]], bool] = lambda traces: True,
+    catalogue: ToolCatalogue = EMPTY,
 ) -> Iterator[Component]:
     """Yield each component that may hold one that is asked for, in the order of their first starts.
 
@@ -188,6 +192,7 @@ def read_components(
         progress: told how many traces of how many have been read.
         traces: only components that hold one of these.
         choose: only components of which this is true.
+        catalogue: what people say of tools.
     """
     asked = wanted or Filter()
     listing = list_components(store, unit=unit)
@@ -203,6 +208,6 @@ def read_components(
         found = read_loose_logs(store, [listing.loose[key] for key in names.values()])
         records |= {names[key]: each for key, each in found.items()}
         for group in batch:
-            yield Component(traces=group, members=list(_members(group, records, listing.links, unit, asked)))
+            yield Component(traces=group, members=list(_members(group, records, listing.links, unit, asked, catalogue)))
             done += len(group)
             progress(done, total)

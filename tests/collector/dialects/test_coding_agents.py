@@ -157,9 +157,10 @@ def test_prompts_that_were_not_to_be_logged_are_no_content(store: Store) -> None
 # --- Codex CLI --------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_that_codex_says_succeeded_and_that_exited_with_an_error_is_unknown(store: Store) -> None:
+def test_a_command_that_codex_says_succeeded_and_that_exited_with_an_error_ran(store: Store) -> None:
     change = _trial(store, "codex", made.codex_spans(), made.codex_logs(code=1)).tool_calls[1]
-    assert (change.executed, change.effect.state) == ("unknown", "unknown")
+    assert (change.executed, change.exit_code) == ("yes", 1)
+    assert (change.effect.state, change.effect.reason) == ("unknown", "exit_code")
 
 
 def test_codex_calls_that_were_denied_did_not_run(store: Store) -> None:
@@ -203,7 +204,8 @@ def test_geminis_thoughts_are_part_of_the_output_and_come_from_the_log(store: St
 
 def test_a_command_that_failed_is_told_by_its_exit_code_although_the_tool_succeeded(store: Store) -> None:
     change = _trial(store, "gemini", made.gemini_spans(code=1), made.gemini_logs()).tool_calls[1]
-    assert (change.executed, change.effect.state) == ("unknown", "unknown")
+    assert (change.executed, change.exit_code) == ("yes", 1)
+    assert (change.effect.state, change.effect.reason) == ("unknown", "exit_code")
 
 
 def test_a_tool_call_that_was_cancelled_by_the_user_did_not_run(store: Store) -> None:

@@ -334,3 +334,20 @@ def test_a_sub_agent_that_is_recorded_twice_counts_once(store: Store, tmp_path: 
     trial = tell(store, tmp_path, lines(*outer[:2], *inner, *outer[2:]), lines(*inner)).trial
     assert [call.call_id for call in trial.tool_calls] == ["t1", "s1"]
     assert trial.usage == Usage(input_tokens=40, output_tokens=16)
+
+
+@pytest.mark.parametrize(
+    ("words", "executed", "code"),
+    [("Exit code 1\nrm: no", "yes", 1), ("Command timed out after 2m 0s", "unknown", None)],
+)
+def test_a_command_that_exits_with_an_error_ran_and_what_it_changed_is_unknown(
+    store: Store, tmp_path: Path, words: str, executed: str, code: int | None
+) -> None:
+    recorded = [
+        line("user", 0, "remove it"),
+        line("assistant", 1, [asks("t1", command="rm a")]),
+        line("user", 2, answers("t1", words, error=True)),
+    ]
+    (call,) = tell(store, tmp_path, lines(*recorded, line("assistant", 3, says("It is gone.")))).trial.tool_calls
+    assert (call.executed, call.exit_code, call.effect.state) == (executed, code, "unknown")
+    assert call.effect.reason == ("error" if code is None else "exit_code")

@@ -66,7 +66,7 @@ def test_a_rollout_is_read_with_its_calls_answers_and_tokens(store: Store, tmp_p
     assert (told.imported.formats, trial.session_id, trial.models) == ({"codex": 1}, "c0dex", ("gpt-x",))
     assert (trial.agent_name, trial.agent_version, trial.labels["cwd"]) == ("codex", "0.171.0", "/w")
     assert (kinds(trial), trial.final_answer) == ("amttm", "There is a.")
-    assert called(trial.tool_calls) == [("exec_command", "c1", "yes"), ("exec_command", "c2", "unknown")]
+    assert called(trial.tool_calls) == [("exec_command", "c1", "yes"), ("exec_command", "c2", "yes")]
     assert [(call.arguments, call.result, call.error) for call in trial.tool_calls] == [
         ({"cmd": "ls"}, "a\n", None),
         ({"cmd": "ls b"}, None, "no b"),
@@ -163,8 +163,8 @@ def test_a_rollout_that_ends_within_a_line_claims_nothing(store: Store, tmp_path
     ("output", "executed", "error"),
     [
         ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nExit code: 7\n", "yes", None),
-        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nrm: cannot remove 'a'", "unknown", "Exit code: 1"),
-        ("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\n", "unknown", "Chunk ID: 1a"),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nrm: cannot remove 'a'", "yes", "Exit code: 1"),
+        ("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\n", "yes", "Chunk ID: 1a"),
         ("aborted by user after 3.2s", "unknown", "aborted by user after 3.2s"),
         ("Wall time: 3.2 seconds\naborted by user", "unknown", "Wall time: 3.2 seconds"),
         ("aborted", "unknown", "aborted"),

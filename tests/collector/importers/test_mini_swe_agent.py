@@ -43,6 +43,10 @@ def test_bare_messages_are_a_session_without_model_task_or_time(store: Store, tm
     assert [(c.name, c.arguments) for c in trial.tool_calls] == [
         ("bash", {"command": command}) for command in ("ls", "rm a", DONE)
     ]
+    assert [(c.executed, c.exit_code, c.effect.state) for c in trial.tool_calls[:2]] == [
+        ("yes", 0, "none"),
+        ("yes", 1, "unknown"),
+    ]
     assert trial.tool_calls[1].result == "<returncode>1</returncode>\n<output>\nno\n</output>"
     assert (trial.models, trial.task_id, trial.attempt, trial.session_id, trial.timed) == ((), None, None, None, False)
     assert (trial.claim.state, trial.claim.source) == ("success", "declared")

@@ -185,3 +185,20 @@ def test_outputs_of_the_harness_carry_task_model_bill_and_its_word(store: Store,
         "CodeActAgent",
         "0.75",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "extras"),
+    [
+        ("no\n[The command completed with exit code 1.]\n[Current working directory: /w]", {}),
+        ("no", {"metadata": {"exit_code": 1}}),
+        ("no", {"exit_code": 1}),
+    ],
+)
+def test_a_command_that_exits_with_an_error_ran_and_what_it_changed_is_unknown(
+    store: Store, tmp_path: Path, words: str, extras: dict[str, object]
+) -> None:
+    ran = [acts(5, "run", args={"command": "mv a b"}), sees(9, "run", 5, words, **extras)]
+    (call,) = tell(store, tmp_path, [TASK, *ran, END]).trial.tool_calls
+    assert (call.executed, call.exit_code, call.error) == ("yes", 1, "exit code 1")
+    assert (call.effect.state, call.effect.reason) == ("unknown", "exit_code")

@@ -100,3 +100,14 @@ def test_compaction_is_nobodys_word(store: Store, tmp_path: Path) -> None:
     compacted = {"type": "compaction", "timestamp": "2026-02-03T04:05:02.000Z", "summary": "All is done."}
     trial = tell(store, tmp_path, lines(HEAD, compacted, assistant(3, words("I could not do it.")))).trial
     assert (kinds(trial), trial.claim.state) == ("am", "failure")
+
+
+def test_a_command_that_exits_with_an_error_ran_and_what_it_changed_is_unknown(store: Store, tmp_path: Path) -> None:
+    asked = [{"type": "toolCall", "id": "a", "name": "bash", "arguments": {"command": "rm a"}}]
+    said = result(2, "a", "rm: no\n\nCommand exited with code 1", error=True)
+    typed = entry(3, "bashExecution", None, command="rm b", output="rm: no", exitCode=2)
+    recorded = lines(HEAD, assistant(1, asked, "toolUse"), said, typed, assistant(4, words("No.")))
+    trial = tell(store, tmp_path, recorded).trial
+    for call, code in ((trial.tool_calls[0], 1), (trial.user_calls[0], 2)):
+        assert (call.executed, call.exit_code) == ("yes", code)
+        assert (call.effect.state, call.effect.reason) == ("unknown", "exit_code")

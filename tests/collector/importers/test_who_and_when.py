@@ -96,4 +96,5 @@ def test_code_that_failed_is_an_error_of_the_terminal(store: Store, tmp_path: Pa
     failed = "exitcode: 1 (execution failed)\nCode output: Traceback (most recent call last)"
     history = (named("Coder", "A task."), named("Coder", "```sh\nrm a\n```"), named("Computer_terminal", failed))
     (call,) = tell(store, tmp_path, run(*history)).trial.tool_calls
-    assert (call.executed, call.error, call.result) == ("unknown", "exitcode: 1 (execution failed)", failed)
+    assert (call.executed, call.error, call.result) == ("yes", "exitcode: 1 (execution failed)", failed)
+    assert (call.exit_code, call.effect.state, call.effect.reason) == (1, "unknown", "exit_code")

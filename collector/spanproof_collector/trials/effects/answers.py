@@ -1,0 +1,148 @@
+"""What the answer of a read shows of the thing that it was asked for: that it is there, that it is not, or neither."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from spanproof_collector.model.readings import Absent, Recorded
+from spanproof_collector.model.tool_catalogue import FromArgument, Scalar, argument
+from spanproof_collector.model.values import Json
+from spanproof_collector.trials.effects.identity import scalars
+
+_THING: Final = r"(?:the |this |that )?[\w#./'\"-]{1,60}(?: [\w#./'\"-]{1,60}){0,4}"
+_NOT_FOUND: Final = re.compile(
+    r"^\W*(?:(?:\w{0,40}error|(?:http )?404)\W{1,4}){0,3}(?:not ?found"
+    rf"|{_THING} (?:(?:was |is |could |can )?not (?:be )?(?:found|exist)|cannot be found|(?:does not|doesn't) exist)"
+    r"|no such [\w ]{1,60}"
+    r"|(?:there (?:is|are) |found )?no (?!errors?\b|problems?\b|issues?\b|failures?\b)[\w ]{1,60}?"
+    r"(?: (?:was|were|is|are))? (?:found|exists?|on record|recorded)"
+    r"|nothing (?:was )?found)[^\n]{0,60}$",
+    re.IGNORECASE,
+)
+_SHORT: Final = 160
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_GOING_ON: Final = _words(
+    "pending processing queued in_progress inprogress running unknown requires_action submitted accepted new"
+)
+_NOT_AS_MEANT: Final = _GOING_ON | _words(
+    """scheduled failed failure error declined rejected refused cancelled canceled voided expired timeout timed_out
+    not_found aborted"""
+)
+"""States that do not say that the thing is there as it was meant to be."""
+
+_NOTHING: Final[Sequence[Json]] = (None, [], {}, "", 0, False)
+
+
+def says_absent(answer: Recorded) -> bool:
+    """Return whether an answer says that what was asked for is not there."""
+    if isinstance(answer, Absent):
+        return False
+    if answer is None or answer == [] or answer == {}:
+        return True
+    if isinstance(answer, str):
+        return len(answer) <= _SHORT and _NOT_FOUND.match(answer) is not None
+    if not isinstance(answer, dict):
+        return False
+    if any(answer.get(key) is False for key in ("found", "exists")):
+        return True
+    for key in ("error", "message", "detail", "status", "code", "reason"):
+        said = answer.get(key)
+        if isinstance(said, dict):
+            said = said.get("message", said.get("code"))
+        if isinstance(said, str) and len(said) <= _SHORT and _NOT_FOUND.match(said.replace("_", " ")):
+            return True
+    empty_lists = any(value == [] for value in answer.values())
+    return empty_lists and all(value in _NOTHING for value in answer.values())
+
+
+def shows_fields(
+    answer: Recorded, shows: Mapping[str, FromArgument | Scalar | list[Scalar]], arguments: Recorded
+) -> bool | None:
+    """Return whether an answer, or one of its objects, holds what the catalogue says that it must.
+
+    ``False`` only where every object holds something else; a state that is not final, and a field that is not there,
+    leave it open.
+    """
+    verdicts = [_holds(each, shows, arguments) for each in _objects(answer)]
+    if True in verdicts:
+        return True
+    return False if verdicts and None not in verdicts else None
+
+
+def holds_values(answer: Recorded, values: Sequence[Json]) -> bool | None:
+    """Return True where an object of the answer holds all the values and no state that leaves it open; else ``None``.
+
+    An answer that is one object is about what was asked for. Of a list only the objects that hold the values are.
+    """
+    for each in _objects(answer):
+        held = list(scalars(each))
+        if all(any(same(value, one) for one in held) for value in values) and not _open(each):
+            return True
+    return None
+
+
+def holds_arguments(answer: Recorded, given: Mapping[str, Json]) -> bool | None:
+    """Return True where an object of the answer holds every one of these under the same name; else ``None``."""
+    for each in _objects(answer):
+        if given and all(name in each and same(each[name], value) for name, value in given.items()) and not _open(each):
+            return True
+    return None
+
+
+def shows_something(answer: Recorded) -> bool:
+    """Return whether an answer is one object, and in no state that leaves open what became of it."""
+    return isinstance(answer, dict) and not _open(answer)
+
+
+def same(one: Recorded, other: Recorded) -> bool:
+    """Return whether two values are one: numbers by value, and a flag is no number."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    numbers = isinstance(one, int | float) and isinstance(other, int | float)
+    return (numbers or type(one) is type(other)) and one == other
+
+
+def _objects(answer: Recorded) -> Iterator[dict[str, Json]]:
+    items = answer if isinstance(answer, list) else [answer]
+    for item in items:
+        if isinstance(item, dict):
+            yield item
+
+
+def _open(found: Mapping[str, Json]) -> bool:
+    for key in ("status", "state"):
+        said = found.get(key)
+        if isinstance(said, str) and _state(said) in _NOT_AS_MEANT:
+            return True
+    return any(found.get(key) is False for key in ("ok", "success", "found", "exists")) or bool(found.get("error"))
+
+
+def _holds(
+    found: dict[str, Json], shows: Mapping[str, FromArgument | Scalar | list[Scalar]], arguments: Recorded
+) -> bool | None:
+    verdicts: list[bool | None] = []
+    for path, expected in shows.items():
+        value = argument(found, path)
+        wanted: list[Recorded]
+        if isinstance(expected, FromArgument):
+            wanted = [argument(arguments, expected.argument)]
+        else:
+            wanted = list(expected) if isinstance(expected, list) else [expected]
+        if isinstance(value, Absent) or any(isinstance(each, Absent) for each in wanted):
+            verdicts.append(None)
+        elif any(same(value, each) for each in wanted):
+            verdicts.append(True)
+        else:
+            verdicts.append(None if isinstance(value, str) and _state(value) in _GOING_ON else False)
+    if all(verdict is True for verdict in verdicts):
+        return True
+    return False if False in verdicts else None
+
+
+def _state(said: str) -> str:
+    return re.sub(r"[ -]", "_", said.strip().lower())
