@@ -1,0 +1,76 @@
+"""Failures over exposure, recovery from them, and how far one reaches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanTimeBetweenFailures:
+    """Exposure per failure, in the unit of the exposure: steps, tasks, seconds."""
+
+    value: float | None
+    """``None`` where nothing failed: then only the lower limits say something."""
+
+    lower: float
+    upper: float | None
+    one_sided_lower: float
+
+
+def mean_time_between_failures(failures: int, exposure: float, *, level: float = 0.95) -> MeanTimeBetweenFailures:
+    """Return exposure over failures with chi-square limits for observation that ended by time.
+
+    Lower ``2T / chi2(2f + 2)``, upper ``2T / chi2(2f)``: B. Epstein, "Estimation from life test data",
+    Technometrics 2 (1960) 447-454.
+
+    Raises:
+        ValueError: no exposure, or fewer failures than none.
+    """
+    from scipy.stats import chi2
+
+    if exposure <= 0 or failures < 0:
+        raise ValueError("failures are counted over a positive exposure")
+    tail = (1 - level) / 2
+    return MeanTimeBetweenFailures(
+        value=exposure / failures if failures else None,
+        lower=2 * exposure / float(chi2.ppf(1 - tail, 2 * failures + 2)),
+        upper=2 * exposure / float(chi2.ppf(tail, 2 * failures)) if failures else None,
+        one_sided_lower=2 * exposure / float(chi2.ppf(level, 2 * failures + 2)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """Steps or time from a failure to the next working state. The ones that never came back are counted beside."""
+
+    recovered: int
+    censored: int
+    """Failures without a recovery in what was observed: right-censored, and in no mean."""
+
+    mean_observed: float | None
+    """Over the recovered ones alone: a lower bound of the true mean where any is censored."""
+
+
+def recovery(spans: Sequence[float | None]) -> Recovery:
+    """Return what is known of recovery; ``None`` among the spans is a failure that was never recovered from."""
+    seen = [span for span in spans if span is not None]
+    return Recovery(recovered=len(seen), censored=len(spans) - len(seen), mean_observed=fmean(seen) if seen else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlastRadius:
+    """How much one failed step changed."""
+
+    median: float
+    largest: float
+    over_limit: int
+    failures: int
+
+
+def blast_radius(sizes: Sequence[float], limit: float) -> BlastRadius | None:
+    """Return the spread of the sizes of change by failed steps; ``None`` where nothing failed."""
+    if not sizes:
+        return None
+    return BlastRadius(
+        median=median(sizes), largest=max(sizes), over_limit=sum(size > limit for size in sizes), failures=len(sizes)
+    )
