@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
@@ -10,6 +10,7 @@ from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.measures import Measure, money
+from spanproof_evaluators.model.reports import VariantReport
 
 FEW_TASKS: Final = 30
 """Below this many tasks the counts come first: five trials are 0/5, and no proof of a rate of zero (R052)."""
@@ -28,6 +29,7 @@ BESIDE: Final[Mapping[str, str]] = {
     "solve_rate": "Solve rate",
     "solve_rate_without_vacuous": "Solve rate without vacuous tasks",
     "aborted_rate": "Aborted",
+    "progress_rate": "Milestones reached",
     "cost_per_run": "Cost per run",
     "unverified_completions": "Unverified completions",
     "unknown_effects": "Unknown effects",
@@ -35,6 +37,24 @@ BESIDE: Final[Mapping[str, str]] = {
     "constraint_violations": "Constraint violations",
 }
 """What explains the signals."""
+
+
+def repeated(variants: Sequence[VariantReport]) -> dict[str, str]:
+    """Return the measures over repeated trials that every variant has, by name; nothing where no task was repeated.
+
+    pass^k, every one of k attempts, is what unattended work needs; pass@k, one of them at least, what a person who
+    picks the best gets. pass^1 stands beside them: both begin there.
+    """
+    ks = [{measure.k for name, measure in one.measures.items() if name.startswith("pass_")} for one in variants]
+    common = sorted(k for k in set.intersection(*ks) if k is not None) if ks else []
+    if not common or common[-1] < 2:
+        return {}
+    named = {f"pass_hat_{k}": f"pass^{k}, all of {k}" for k in common}
+    return (
+        named
+        | {f"pass_at_{k}": f"pass@{k}, one of {k}" for k in common if k > 1}
+        | {"outcome_consistency": "Two trials agree"}
+    )
 
 
 REASONS: Final[Mapping[str, str]] = {
@@ -137,6 +157,8 @@ def counts(measure: Measure) -> str:
     """Return numerator over denominator; for a mean of scores, how many of those that should be graded were."""
     if measure.unit == "usd":
         return f"${Decimal(measure.numerator or 0):f} / {measure.denominator}"
+    if measure.unit == "task":
+        return f"mean of {plural(measure.denominator or 0, 'task')}"
     if measure.numerator is None or isinstance(measure.numerator, float):
         graded = measure.denominator or 0
         return f"{graded}/{graded + measure.unavailable} graded"

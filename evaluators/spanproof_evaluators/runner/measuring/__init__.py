@@ -16,6 +16,7 @@ from spanproof_evaluators.runner.measuring.evidence import (
 )
 from spanproof_evaluators.runner.measuring.progress import progress_rate, useful_progress
 from spanproof_evaluators.runner.measuring.quality import task_quality
+from spanproof_evaluators.runner.measuring.reliability import outcome_consistency, pass_measures
 from spanproof_evaluators.runner.measuring.solving import aborted_rate, solve_rate, solve_rate_without_vacuous
 
 __all__ = ["MEASURES", "Trials", "measure", "task_key"]
@@ -31,6 +32,7 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "solve_rate_without_vacuous": solve_rate_without_vacuous,
     "aborted_rate": aborted_rate,
     "progress_rate": progress_rate,
+    "outcome_consistency": outcome_consistency,
     "cost_per_run": cost_per_run,
     "silent_failure_share": silent_failure_share,
     "unverified_completions": unverified_completions,
@@ -40,9 +42,9 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "outcome_coverage": outcome_coverage,
     "effect_coverage": effect_coverage,
 }
-"""Every measure by name. There is none that adds two of them up."""
+"""Every measure by name, but for those that have a k. There is none that adds two of them up."""
 
 
 def measure(trials: Trials) -> dict[str, Measure]:
     """Return every measure of these trials by name, in the order in which they are read."""
-    return {name: function(trials) for name, function in MEASURES.items()}
+    return {name: function(trials) for name, function in MEASURES.items()} | pass_measures(trials)

@@ -1,0 +1,108 @@
+"""Reliability over repeated trials of a task: once at least, every time, and alike (evaluators.md B07-B09)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.runner.measuring._rates import Trials, inside, left_out
+from spanproof_evaluators.stats.intervals import mean_interval
+from spanproof_evaluators.stats.reliability import agreement_of_two, pass_at_k, pass_hat_k
+
+_LEFT: Final = ("waiting", "infrastructure", "cancelled")
+_MOST: Final = 10
+"""The largest k that is told; with more trials a task the estimators still use all of them."""
+
+Estimator = Callable[[int, int, int], float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """The trials of one task."""
+
+    solved: int
+    judged: int
+    open: int
+    """Trials of which nobody can say whether they are solved."""
+
+
+def pass_measures(trials: Trials) -> dict[str, Measure]:
+    """Return pass@k and pass^k for each k up to the most trials a task has, and for the most that every task has.
+
+    ``pass_at_k`` and ``pass_hat_k`` are those of the largest k that every task has trials for; ``pass_at_1``,
+    ``pass_hat_1`` and so on those of each k. Where a task has fewer judged trials than k, the measure has no value: a
+    mean over the other tasks would be another number. Trials that the infrastructure broke are no attempts.
+    """
+    tasks, excluded = _tasks(trials)
+    most = min(max((task.judged for task in tasks), default=0), _MOST)
+    common = min(most, min((task.judged for task in tasks), default=0))
+    found: dict[str, Measure] = {}
+    for name, estimator in (("pass_at", pass_at_k), ("pass_hat", pass_hat_k)):
+        found[f"{name}_k"] = _mean(tasks, estimator, max(common, 1), excluded)
+        for k in range(1, most + 1):
+            found[f"{name}_{k}"] = _mean(tasks, estimator, k, excluded)
+    return found
+
+
+def outcome_consistency(trials: Trials) -> Measure:
+    """Return the mean over tasks of the chance that two of its trials end alike: agents fail alike, or at random."""
+    tasks, excluded = _tasks(trials)
+    single = sum(task.judged < 2 for task in tasks)
+    several = [task for task in tasks if task.judged >= 2]
+    found = _mean(several, lambda n, c, _: agreement_of_two(n, c), 2, excluded + Counter(single_trial=single))
+    return replace(found, k=None)
+
+
+def _tasks(trials: Trials) -> tuple[list[_Task], Counter[str]]:
+    """Return what is known of each task, and how many trials left, by reason. A trial without a task is no attempt."""
+    named = [one for one in trials if one.trial.task_id is not None]
+    groups: defaultdict[str, list[bool | None]] = defaultdict(list)
+    for one in inside(named, *_LEFT):
+        groups[one.trial.task_id or ""].append(one.solved)
+    excluded = left_out(named, *_LEFT)
+    excluded["no_task"] = len(trials) - len(named)
+    return [
+        _Task(
+            solved=sum(value is True for value in values),
+            judged=sum(value is not None for value in values),
+            open=sum(value is None for value in values),
+        )
+        for _, values in sorted(groups.items())
+    ], excluded
+
+
+def _mean(tasks: Sequence[_Task], estimator: Estimator, k: int, excluded: Counter[str]) -> Measure:
+    """Return the mean of an estimator over tasks; with bounds over what nobody could judge."""
+    values = [estimator(task.judged, task.solved, k) for task in tasks]
+    known = [value for value in values if value is not None]
+    short = len(values) - len(known)
+    total = sum(known)
+    worst = [estimator(task.judged + task.open, task.solved, k) for task in tasks]
+    best = [estimator(task.judged + task.open, task.solved + task.open, k) for task in tasks]
+    reason = None
+    if not tasks:
+        reason = "no task has a trial to count"
+    elif short:
+        reason = f"{short} of {len(tasks)} tasks have fewer than {k} judged trials"
+    whole = bool(tasks) and not short
+    interval = mean_interval(known) if whole else None
+    return Measure(
+        value=total / len(known) if whole else None,
+        unit="task",
+        numerator=total if whole else None,
+        denominator=len(tasks),
+        excluded={why: count for why, count in excluded.items() if count},
+        unavailable=sum(task.open for task in tasks),
+        bounds=(_average(worst, 0.0), _average(best, 1.0)) if tasks else None,
+        interval=(max(interval[0], 0.0), min(interval[1], 1.0)) if interval else None,
+        interval_method=("t_95_of_task_values" if interval else "none: a single task") if whole else None,
+        n_units=sum(task.judged for task in tasks),
+        n_clusters=len(tasks),
+        reason=reason,
+        k=k,
+    )
+
+
+def _average(values: Sequence[float | None], otherwise: float) -> float:
+    return sum(otherwise if value is None else value for value in values) / len(values)
