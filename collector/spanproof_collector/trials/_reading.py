@@ -74,10 +74,11 @@ class ReadTrial:
     def speaking(self) -> list[tuple[ReadSpan, ModelCall]]:
         """The inferences whose words are the trial's, in order: not those of an agent that works for another one."""
         models = self.models()
-        own = [(item, call) for item, call in models if not self._delegated(item)]
+        own = [(item, call) for item, call in models if not self.delegated(item)]
         return own or models
 
-    def _delegated(self, item: ReadSpan) -> bool:
+    def delegated(self, item: ReadSpan) -> bool:
+        """True where an agent that works for another one did it."""
         return any(isinstance(outer.reading, AgentRun) and outer.reading.delegated for outer in self.ancestors(item))
 
     def decisions(self) -> list[tuple[ReadSpan, Decision]]:

@@ -38,7 +38,7 @@ from spanproof_collector.model.trials import (
 )
 from spanproof_collector.model.values import Json
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
-from spanproof_collector.trials.claims import RECORDING_CUT, read_claim
+from spanproof_collector.trials.claims import RECORDING_CUT, Said, read_claim
 from spanproof_collector.trials.costs import cost_of
 from spanproof_collector.trials.effects import Entry, infer_class, ledger
 from spanproof_collector.trials.grouping import TrialRecords
@@ -102,6 +102,23 @@ def _final_answer(trial: ReadTrial) -> tuple[str | None, str | None]:
     if last is not None:
         return _answer_of(last[1].output), last[0].span.span_id
     return None, None
+
+
+def _delegated(trial: ReadTrial, call: JoinedCall) -> bool:
+    """True for a call of an agent that works for another one: what it submits is no claim on the whole task."""
+    by = [call.asked_by] if call.asked_by is not None else [item for item, _ in call.runs[:1]]
+    return any(trial.delegated(item) for item in by)
+
+
+def _said(trial: ReadTrial, answer: str | None, answer_span: str | None) -> list[Said]:
+    """The final answer, then the answers before it, latest first: an answer may only thank for what was said before."""
+    if answer is None or answer_span is None:
+        return []
+    models = sorted(trial.speaking(), key=lambda pair: (pair[0].span.end, pair[0].order), reverse=True)
+    before = [Said(text, item.span.span_id) for item, call in models if (text := _answer_of(call.output)) is not None]
+    if before and before[0].text == answer:
+        before = before[1:]
+    return [Said(answer, answer_span), *before]
 
 
 def _failing(trial: ReadTrial) -> ReadSpan | None:
@@ -408,6 +425,7 @@ def assemble(
         termination=_last_said(trial, semconv.TERMINATION_REASON),
         answer=answer,
     )
+    tool_calls = tuple(_tool_call(call, one, trial.models()) for call, one in zip(calls, known, strict=True))
     # a workflow lends its name only where no agent has one, and an agent that works for another one never
     own = (run for _, run in trial.agents() if not run.delegated)
     agents = sorted(own, key=lambda run: run.operation != "invoke_agent")
@@ -440,14 +458,14 @@ def assemble(
         status_reason=status_reason,
         joined_by=records.joined_by,
         steps=_steps(trial),
-        tool_calls=tuple(_tool_call(call, one, trial.models()) for call, one in zip(calls, known, strict=True)),
+        tool_calls=tool_calls,
         final_answer=answer,
         claim=read_claim(
             declared=[item for item in trial.evidence if isinstance(item, evidence.DeclaredClaim)],
+            calls=[told for told, call in zip(tool_calls, calls, strict=True) if not _delegated(trial, call)],
             status=status,
             status_reason=status_reason,
-            answer=answer,
-            answer_span=answer_span,
+            said=_said(trial, answer, answer_span),
             content=content if _heard(trial) else "not_captured",
             end_span=end_span,
         ),

@@ -1,10 +1,21 @@
 """The report and its trials as JSON, in the shapes of the machine-readable interface."""
 
-from spanproof_collector.model.trials import Progress, Quality, Receipt, RecordedChanges, Refusal, ToolCall, Wait
+from spanproof_collector.model.trials import (
+    Claim,
+    Progress,
+    Quality,
+    Receipt,
+    RecordedChanges,
+    Refusal,
+    ToolCall,
+    Wait,
+)
+from spanproof_collector.trials.claims import LABELED_SET, measured
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
+from spanproof_evaluators.stats.intervals import wilson
 
 
 def line(value: Plain) -> str:
@@ -59,6 +70,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             "source": trial.claim.source,
             "rule": trial.claim.rule,
             "span_id": trial.claim.span_id,
+            "measured": _measured(trial.claim),
         },
         "outcome": {
             "state": outcome.state,
@@ -115,6 +127,19 @@ def _evidence(value: Receipt | Wait | Refusal | Progress | Quality | RecordedCha
 def _moment(at: int, *, timed: bool) -> str | None:
     """Unix nanoseconds; ``None`` where nobody recorded when: a span that tells no time has 0 on the wire."""
     return str(at) if timed and at else None
+
+
+def _measured(claim: Claim) -> Plain:
+    """Return how the rule that read a claim did on labeled messages; ``None`` where nobody measured it."""
+    known = measured(claim.rule) if claim.source == "text" else None
+    if known is None:
+        return None
+    return {
+        "set": LABELED_SET,
+        "read": known.read,
+        "right": known.right,
+        "interval": list(wilson(known.right, known.read)),
+    }
 
 
 def _call(call: ToolCall) -> dict[str, Plain]:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spanproof_collector.model.trials import Effect, Receipt, Trial
+from spanproof_collector.trials.claims import measured
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.reports.wording import because
+from spanproof_evaluators.stats.intervals import wilson
 
 _TOLD_ALREADY = ("false_success", "unknown_effect")
 """Rules that add nothing to the lines on claim, checks and effects."""
@@ -95,9 +97,18 @@ def claimed_by(trial: Trial) -> str:
         case "termination":
             return f"by how the run ended ({claim.rule})"
         case "text":
-            return f"by the answer's words (rule {claim.rule})"
+            return f"by the answer's words (rule {claim.rule}, {rule_error(claim.rule)})"
         case "none":
             return f"rule {claim.rule}"
+
+
+def rule_error(rule: str) -> str:
+    """Return how a text rule did on labeled messages, in words."""
+    known = measured(rule)
+    if known is None:
+        return "its error is not known"
+    low, high = wilson(known.right, known.read)
+    return f"right for {known.right} of {known.read} labeled messages [{low:.3f}, {high:.3f}]"
 
 
 def unmatched(trial: Trial) -> list[Receipt]:

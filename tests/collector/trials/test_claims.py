@@ -1,14 +1,11 @@
 """What the agent declared."""
 
-import json
-
 import pytest
 
 from spanproof_collector.model.trials import ClaimState
 from spanproof_collector.store import Store
 from spanproof_collector.trials import of_text
-from tests.factories import agent, asked, chat, event, said, span, traces
-from tests.shared import GOLDEN, needs_golden
+from tests.factories import agent, asked, chat, event, said, span, tool, traces
 from tests.storing import trial_of
 
 DONE = chat([said("user", "refund")], [said("assistant", "I have refunded order O-1.")])
@@ -58,15 +55,92 @@ def test_a_run_that_ended_on_a_tool_call_has_no_final_answer(store: Store) -> No
     assert (trial.claim.state, trial.claim.rule, trial.final_answer) == ("none", "no_final_answer", None)
 
 
-@needs_golden
-def test_claims_of_labeled_messages_are_read_with_small_error() -> None:
-    # 160 final messages labeled by hand (golden G22, dev split). A claim is "C"; "P" admits a gap and is none.
-    labeled = json.loads((GOLDEN / "G22_claim_detection_dev.json").read_text())["inputs"]["labelled"]
-    read = [(of_text(item["final"])[0] == "success", item["label"] == "C") for item in labeled]
-    true_positives = sum(claimed and truth for claimed, truth in read)
-    precision = true_positives / sum(claimed for claimed, _ in read)
-    recall = true_positives / sum(truth for _, truth in read)
-    print(f"claims on {len(read)} labeled messages: precision {precision:.3f}, recall {recall:.3f}")
-    # the file's own detector: 0.971 and 0.980
-    assert precision >= 0.971
-    assert recall >= 0.971
+FINISHING: list[tuple[str, dict[str, object], ClaimState]] = [
+    ("finish", {}, "success"),
+    ("submit", {}, "success"),
+    ("final_answer", {"answer": "42"}, "success"),
+    ("attempt_completion", {"result": "The page is translated."}, "success"),
+    ("complete_task", {"status": "failed", "summary": "no access"}, "failure"),
+    ("done", {"success": False, "text": "stopped"}, "failure"),
+    ("finishTask", {"outcome": "partially_completed"}, "partial"),
+    ("agent.terminate", {"status": "success"}, "success"),
+    ("submit_answer", {"answer": "I was not able to find the order."}, "failure"),
+    ("task_done", {"message": "I booked the hotel, but I could not reserve a car."}, "partial"),
+    ("final_answer", {"answer": "Die Datei ist fertig."}, "success"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "state"), FINISHING)
+def test_a_finishing_call_declares_what_its_arguments_say(
+    store: Store, name: str, arguments: dict[str, object], state: ClaimState
+) -> None:
+    spans = [
+        span("run", agent(), seconds=5),
+        span("chat", chat([said("user", "x")], [asked(name, arguments, "c1")]), parent="run", at=1),
+        span("call", tool(name, arguments, "accepted", call_id="c1"), parent="run", at=2),
+    ]
+    claim = trial_of(store, traces(*spans)).claim
+    assert (claim.state, claim.source) == (state, "declared")
+    assert claim.rule.startswith(f"finish_call: {name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("complete_task", {"task_id": "t-7"}),  # a task of the user's, not the agent's own
+        ("submit_order", {"items": ["a"]}),
+        ("finish_order", {}),
+        ("return_item", {}),
+    ],
+)
+def test_a_call_that_completes_a_thing_of_the_domain_declares_nothing(
+    store: Store, name: str, arguments: dict[str, object]
+) -> None:
+    spans = [
+        span("run", agent(), seconds=5),
+        span("chat", chat([said("user", "x")], [asked(name, arguments, "c1")]), parent="run", at=1),
+        span("call", tool(name, arguments, "ok", call_id="c1"), parent="run", at=2),
+        span("end", chat([said("user", "x")], [said("assistant", "Let me check that.")]), parent="run", at=3),
+    ]
+    claim = trial_of(store, traces(*spans)).claim
+    assert (claim.state, claim.source) == ("none", "text")
+
+
+def test_a_finishing_call_that_was_turned_down_declares_nothing(store: Store) -> None:
+    spans = [
+        span("run", agent(), seconds=5),
+        span("chat", chat([said("user", "x")], [asked("finish", {}, "c1")]), parent="run", at=1),
+        span("call", tool("finish", {}, call_id="c1"), parent="run", at=2, error="run the tests first"),
+    ]
+    assert trial_of(store, traces(*spans)).claim.source != "declared"
+
+
+def test_a_finishing_call_before_more_work_declares_nothing(store: Store) -> None:
+    spans = [
+        span("run", agent(), seconds=9),
+        span("chat", chat([said("user", "x")], [asked("submit", {}, "c1")]), parent="run", at=1),
+        span("call", tool("submit", {}, "review your changes first", call_id="c1"), parent="run", at=2),
+        span("more", chat([said("user", "x")], [asked("edit", {}, "c2")]), parent="run", at=3),
+        span("edit", tool("edit", {}, "ok", call_id="c2"), parent="run", at=4),
+        span("end", chat([said("user", "x")], [said("assistant", "I could not fix it.")]), parent="run", at=5),
+    ]
+    claim = trial_of(store, traces(*spans)).claim
+    assert (claim.state, claim.source) == ("failure", "text")
+
+
+def test_thanks_are_passed_over_for_what_was_said_before(store: Store) -> None:
+    spans = [
+        span("run", agent(), seconds=9),
+        span(
+            "1", chat([said("user", "x")], [said("assistant", "Unfortunately I cannot change it.")]), parent="run", at=1
+        ),
+        span(
+            "2",
+            chat([said("user", "thanks")], [said("assistant", "You're welcome! Have a nice day.")]),
+            parent="run",
+            at=2,
+        ),
+    ]
+    trial = trial_of(store, traces(*spans))
+    assert (trial.claim.state, trial.claim.rule) == ("failure", "not_done")
+    assert trial.final_answer == "You're welcome! Have a nice day."
