@@ -6,6 +6,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
+    ├── UnequalSetsError           two variants that cannot be compared
     ├── ChoiceError                an id that fits no trial, or several
     ├── UnreadableEndStateError    a recorded text that is no end state             (in model)
     ├── UnknownTokenError          an id that no token has                           (in cli)
@@ -54,6 +55,17 @@ class NoTrialsError(EvaluatorError):
             "and check --store"
         )
         self.described = described
+
+
+class UnequalSetsError(EvaluatorError):
+    """Two variants that cannot be compared, because they did not try the same tasks as often each."""
+
+    def __init__(self, difference: str) -> None:
+        super().__init__(
+            f"these two cannot be compared: {difference}. Compare the same tasks, each tried as often by both; "
+            "narrow both with --task or --since"
+        )
+        self.difference = difference
 
 
 class ChoiceError(EvaluatorError):

@@ -16,6 +16,7 @@ COMMANDS: Final = (
     "show",
     "evaluate",
     "report",
+    "compare",
     "reindex",
     "export",
     "delete",

@@ -15,11 +15,16 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf(1 - (1 - level) / 2)
 
 
-def _t(level: float, degrees: int) -> float:
-    """Return the two-sided quantile of Student's t."""
+def student_t(probability: float, degrees: int) -> float:
+    """Return the quantile of Student's t: one-sided at this probability."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(degrees, 1 - (1 - level) / 2))
+    return float(stdtrit(degrees, probability))
+
+
+def _t(level: float, degrees: int) -> float:
+    """Return the two-sided quantile of Student's t."""
+    return student_t(1 - (1 - level) / 2, degrees)
 
 
 def wilson(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:

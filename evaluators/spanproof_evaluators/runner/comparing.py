@@ -1,0 +1,256 @@
+"""Comparing two variants: paired by task, clustered, refused where the sets are not the same (evaluators.md B40)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import sqrt
+from statistics import NormalDist, fmean, stdev
+from typing import Final, TypeAlias
+
+from spanproof_evaluators.errors import UnequalSetsError
+from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.comparisons import Compared, Comparison, Word
+from spanproof_evaluators.stats.comparisons import mcnemar, sign_flip
+from spanproof_evaluators.stats.intervals import mean_interval, student_t
+from spanproof_evaluators.stats.multiplicity import holm
+
+Trials: TypeAlias = Sequence[Assessment]
+Value: TypeAlias = Callable[[Assessment], float | None]
+
+_ALPHA: Final = 0.05
+_OWN: Final = frozenset({"task", "trial", "attempt", "variant", "suite", "session"})
+"""Labels that name the trial and do not tell what was varied."""
+
+
+def compare(a: Trials, b: Trials, *, names: tuple[str, str], margin: float = 0.05) -> Comparison:
+    """Return what may be said of variant b against variant a.
+
+    Args:
+        a: the assessed trials of the one that is there, the baseline.
+        b: those of the one that is to replace it.
+        names: of both.
+        margin: the drop of the solve rate that is accepted, as a share.
+
+    Raises:
+        UnequalSetsError: a trial has no task, tasks differ, or one was tried more often by one variant.
+    """
+    old, new = _by_task(a, names[0]), _by_task(b, names[1])
+    _same(old, new, names)
+    whole = _decided(_compared("solve_rate", old, new, _solved), margin)
+    categories = sorted({category for category in map(_category, old.values()) if category})
+    parts = [
+        _compared(
+            category,
+            {task: trials for task, trials in old.items() if _category(trials) == category},
+            {task: new[task] for task, trials in old.items() if _category(trials) == category},
+            _solved,
+        )
+        for category in categories
+    ]
+    return Comparison(
+        a=names[0],
+        b=names[1],
+        tasks=len(old),
+        trials=len(a),
+        margin=margin,
+        solve_rate=whole,
+        categories=tuple(_vetoes(parts)),
+        beside=tuple(_compared(name, old, new, value) for name, value in _BESIDE.items()),
+        differing=_differing(a, b),
+    )
+
+
+def _by_task(trials: Trials, name: str) -> dict[str, list[Assessment]]:
+    found: defaultdict[str, list[Assessment]] = defaultdict(list)
+    for one in trials:
+        if one.trial.task_id is None:
+            raise UnequalSetsError(
+                f"trial {one.trial.trial_id} of {name} has no task, so there is nothing to pair it with"
+            )
+        found[one.trial.task_id].append(one)
+    return dict(sorted(found.items()))
+
+
+def _same(old: Mapping[str, Trials], new: Mapping[str, Trials], names: tuple[str, str]) -> None:
+    """Refuse sets that differ, and say in what."""
+    told = []
+    for name, mine, theirs in ((names[0], old, new), (names[1], new, old)):
+        if not mine:
+            told.append(f"{name} has no trial")
+        elif only := sorted(mine.keys() - theirs.keys()):
+            told.append(f"only {name} has {_listed(only)}")
+    odd = sorted(task for task in old.keys() & new.keys() if len(old[task]) != len(new[task]))
+    if odd:
+        told.append(
+            "tried unequally often: " + _listed([f"{task} ({len(old[task])} and {len(new[task])})" for task in odd])
+        )
+    if told:
+        raise UnequalSetsError("; ".join(told))
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _solved(one: Assessment) -> float | None:
+    return None if one.solved is None else float(one.solved)
+
+
+def _false_success(one: Assessment) -> float | None:
+    """A false success among all trials with a verdict: its own denominator is that of no other measure."""
+    return None if one.outcome.state == "unavailable" else float(one.false_success is True)
+
+
+def _cost(one: Assessment) -> float | None:
+    return float(one.trial.cost.usd) if one.trial.cost.covered and one.trial.cost.usd is not None else None
+
+
+def _tokens(one: Assessment) -> float | None:
+    usage = one.trial.usage
+    if usage.input_tokens is None or usage.output_tokens is None or one.trial.completeness.unmetered_calls:
+        return None
+    return float(usage.input_tokens + usage.output_tokens)
+
+
+def _calls(one: Assessment) -> float | None:
+    return float(len(one.trial.tool_calls)) if one.trial.completeness.calls_whole else None
+
+
+_BESIDE: Final[Mapping[str, Value]] = {
+    "false_success": _false_success,
+    "cost_usd": _cost,
+    "tokens": _tokens,
+    "tool_calls": _calls,
+}
+"""What explains, lower being better; it decides nothing."""
+
+
+def _category(trials: Trials) -> str:
+    return next((one.task.category for one in trials if one.task is not None and one.task.category), "")
+
+
+def _mean(trials: Trials, value: Value) -> float | None:
+    """The mean over the trials that have the value; ``None`` where none has."""
+    kept = [found for one in trials if one.left_out is None and (found := value(one)) is not None]
+    return fmean(kept) if kept else None
+
+
+def _compared(name: str, old: Mapping[str, Trials], new: Mapping[str, Trials], value: Value) -> Compared:
+    """Return the paired difference of one measure."""
+    means = [(_mean(old[task], value), _mean(new[task], value)) for task in old]
+    pairs = [(x, y) for x, y in means if x is not None and y is not None]
+    missing = len(means) - len(pairs)
+    every = [one for trials in (*old.values(), *new.values()) for one in trials]
+    gone = sum(one.left_out is not None for one in every)
+    blank = sum(one.left_out is None and value(one) is None for one in every)
+    if not pairs:
+        return Compared(
+            name=name,
+            a=None,
+            b=None,
+            difference=None,
+            standard_error=None,
+            interval=None,
+            unavailable=missing,
+            trials_without=blank,
+            trials_left_out=gone,
+            reason="no task has it on both sides",
+        )
+    differences = [y - x for x, y in pairs]
+    count = len(differences)
+    error = stdev(differences) / sqrt(count) if count > 1 else None
+    worse, better = sum(each < 0 for each in differences), sum(each > 0 for each in differences)
+    single = all(len(trials) == 1 for trials in (*old.values(), *new.values())) and value is _solved
+    lower, upper = _bounds(differences, error)
+    return Compared(
+        name=name,
+        a=fmean(x for x, _ in pairs),
+        b=fmean(y for _, y in pairs),
+        difference=fmean(differences),
+        standard_error=error,
+        interval=mean_interval(differences),
+        lower=lower,
+        upper=upper,
+        p_value=mcnemar(worse, better).exact if single else sign_flip(differences),
+        p_method="McNemar, exact" if single else "sign flips of task differences",
+        worse=worse,
+        better=better,
+        tasks=count,
+        unavailable=missing,
+        trials_without=blank,
+        trials_left_out=gone,
+        mde=(NormalDist().inv_cdf(1 - _ALPHA) + NormalDist().inv_cdf(0.8)) * error if error else None,
+    )
+
+
+def _bounds(differences: Sequence[float], error: float | None) -> tuple[float | None, float | None]:
+    """Return one-sided 95 % bounds. Where all tasks end alike the spread is not known to be 0: losses are bounded then.
+
+    With no loss among n tasks, up to ``1 - 0.05^(1/n)`` of all tasks may lose (Clopper-Pearson).
+    """
+    count, mean = len(differences), fmean(differences)
+    if error:
+        half = student_t(1 - _ALPHA, count - 1) * error
+        return mean - half, mean + half
+    if any(differences):
+        return (None, None) if count < 2 else (mean, mean)
+    most = 1 - _ALPHA ** (1 / count)
+    return -most, most
+
+
+def _decided(found: Compared, margin: float) -> Compared:
+    """Return it with a verdict: regressed, not worse than the margin, or neither can be said (B41)."""
+    verdict: Word = "inconclusive"
+    if found.unavailable or found.trials_without or found.lower is None or found.upper is None:
+        why = (
+            "trials without a verdict may change it" if found.trials_without else "tasks without a value may change it"
+        )
+        return replace(found, verdict=verdict, reason=found.reason or why)
+    if found.upper < 0:
+        verdict = "regressed"
+    elif found.lower > 0:
+        verdict = "improved"
+    elif found.lower > -margin:
+        verdict = "non_inferior"
+    return replace(found, verdict=verdict)
+
+
+def _vetoes(parts: Sequence[Compared]) -> list[Compared]:
+    """Return the categories with p-values after Holm; a category that fell beyond chance is a veto."""
+    adjusted = iter(holm([one.p_value for one in parts if one.p_value is not None]))
+    found = []
+    for one in parts:
+        if one.p_value is None or one.difference is None:
+            found.append(one)
+            continue
+        p = next(adjusted)
+        fell = one.difference < 0 and p <= _ALPHA
+        found.append(replace(one, p_adjusted=p, verdict="regressed" if fell else None))
+    return found
+
+
+def _differing(a: Trials, b: Trials) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the labels whose values differ between the two variants."""
+    old, new = _labels(a), _labels(b)
+    return {
+        key: (old.get(key, ()), new.get(key, ()))
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
+    }
+
+
+def _labels(trials: Trials) -> dict[str, tuple[str, ...]]:
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in trials:
+        trial = one.trial
+        told = {
+            "agent": trial.agent_name,
+            "agent_version": trial.agent_version,
+            "model": ", ".join(trial.models) or None,
+        }
+        labels = {key: value for key, value in trial.labels.items() if key.split(".")[0] not in _OWN}
+        for key, value in (told | labels).items():
+            if value is not None:
+                found[key][value] += 1
+    return {key: tuple(sorted(values)) for key, values in found.items()}
