@@ -2,13 +2,16 @@
 
 SpanproofError                     (in spanproof_instrumentation.errors)
 └── EvaluatorError
-    ├── SuiteError                 a suite file that cannot be read as one
+    ├── DocumentError              a file that people write, and that cannot be read as what it is to be
+    │   ├── SuiteError             a suite file
+    │   └── VerifierFileError      a verifier file
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
     ├── UnequalSetsError           two variants that cannot be compared
     ├── ChoiceError                an id that fits no trial, or several
     ├── UnreadableEndStateError    a recorded text that is no end state             (in model)
+    ├── PlaceholderError           a placeholder that nothing can stand for         (in model)
     ├── UnknownTokenError          an id that no token has                           (in cli)
     ├── DemoFolderError            a folder with what the demo did not make          (in demo)
     ├── CollectorProcessError      a collector that did not come up or end well      (in demo)
@@ -26,8 +29,8 @@ class EvaluatorError(SpanproofError):
     """Anything that the evaluators refuse on purpose."""
 
 
-class SuiteError(EvaluatorError):
-    """A suite file that cannot be read as one."""
+class DocumentError(EvaluatorError):
+    """A file that people write, and that cannot be read as what it is to be."""
 
     def __init__(self, path: str, key: str, why: str) -> None:
         where = f"{path}: {key}: " if key else f"{path}: "
@@ -35,6 +38,14 @@ class SuiteError(EvaluatorError):
         self.path = path
         self.key = key
         self.why = why
+
+
+class SuiteError(DocumentError):
+    """A suite file that cannot be read as one."""
+
+
+class VerifierFileError(DocumentError):
+    """A verifier file that cannot be read as one."""
 
 
 class MeasureError(EvaluatorError, TypeError):

@@ -34,7 +34,7 @@ def with_task(**fields: object) -> dict[str, object]:
         (with_task(max_repeat=1), "tasks.0.max_repeat", "unknown key"),
         (with_task(limits={"max_step": 1}), "tasks.0.limits.max_step", "unknown key"),
         (with_task(checks=[{"kind": "rows", "table": "t", "exact": 1}]), "tasks.0.checks.0.rows.exact", "unknown key"),
-        (with_task(checks=[{"kind": "sql"}]), "tasks.0.checks.0", "does not match"),
+        (with_task(checks=[{"kind": "sqll"}]), "tasks.0.checks.0", "does not match"),
         ({"tasks": []}, "id", "missing"),
         (with_task(limits={"max_steps": "4"}), "tasks.0.limits.max_steps", "valid integer"),
         ({"id": "s", "tasks": [{"id": "a"}, {"id": "a"}]}, "", "two tasks are called 'a'"),

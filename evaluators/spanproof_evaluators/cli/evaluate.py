@@ -1,6 +1,7 @@
 """spanproof evaluate: rules and verifiers over stored trials, their words into the store."""
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,7 @@ from spanproof_evaluators.cli.output import console, tell
 
 if TYPE_CHECKING:
     from spanproof_collector.model.trials import Trial
+    from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
 
 
 @click.command("evaluate", short_help="Judge stored trials by rules and checks; store the verdicts.")
@@ -29,6 +31,14 @@ if TYPE_CHECKING:
 @unit_option
 @settling_options
 @click.option("--include-unsettled", is_flag=True, help="Evaluate trials that may still go on, too.")
+@click.option(
+    "--verifiers",
+    "verifier_files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A verifier file: checks attached to trials by filter. Repeatable; all that match a trial stand together.",
+)
 @json_option
 def command(
     address: str,
@@ -36,13 +46,15 @@ def command(
     settle_seconds: float,
     idle_seconds: float,
     include_unsettled: bool,
+    verifier_files: tuple[Path, ...],
     as_json: bool,
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
 ) -> None:
     """Replay trials, apply rules and the checks of a suite, and store what they say.
 
-    --suite takes a file that defines the suite. Without one there is no verifier, and every outcome is unavailable.
+    --suite takes a file that defines the suite, --verifiers one that attaches checks to trials of any kind. Without
+    either there is no verifier; what an earlier evaluation of the same evidence found stands.
     Trials that may still go on are left for later, and counted.
 
     Exit codes: 0 done, 2 could not run. What the gates say is 'spanproof report'.
@@ -53,6 +65,7 @@ def command(
     from spanproof_evaluators.runner import evaluate, report
 
     suite, labels = split_suites(suites)
+    sources = _sources(verifier_files)
     wanted = read_filter({**given, "suites": labels})
     settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     left: list[Trial] = []
@@ -63,6 +76,7 @@ def command(
                 store,
                 wanted,
                 suite,
+                sources=sources,
                 unit=unit,
                 settling=settling,
                 left=left.append,
@@ -86,3 +100,22 @@ def command(
 
     print_trials(console(), by_urgency(found))
     tell(f"{plural(len(found), 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")
+
+
+def _sources(paths: tuple[Path, ...]) -> "list[VerifierFileChecks]":
+    """Return the verifiers of every file.
+
+    Raises:
+        FilterError: two files have one id.
+        VerifierFileError: a file cannot be read as one.
+    """
+    if not paths:
+        return []
+    from spanproof_evaluators.errors import FilterError
+    from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
+
+    found = [VerifierFileChecks.read(path) for path in paths]
+    for name, count in Counter(one.name for one in found).items():
+        if count > 1:
+            raise FilterError(f"--verifiers was given {count} files with id {name!r}. Give each an id of its own")
+    return found

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
@@ -149,7 +148,7 @@ def split_suites(values: tuple[str, ...]) -> "tuple[Suite | None, tuple[str, ...
         SuiteError: the file is no suite.
     """
     files = [value for value in values if Path(value).is_file()]
-    missing = [value for value in values if value not in files and value.endswith(".json")]
+    missing = [value for value in values if value not in files and value.endswith((".json", ".yaml", ".yml"))]
     if missing:
         raise FilterError(f"--suite {missing[0]}: there is no such file")
     if not files:
@@ -181,18 +180,12 @@ def open_existing(address: str) -> "Store":
 
 def _time(option: str, text: str) -> int:
     """Return Unix nanoseconds."""
-    if text.isascii() and text.isdigit():
-        return int(text)
+    from spanproof_evaluators.model.moments import read_moment
+
     try:
-        moment = datetime.fromisoformat(text)
+        return read_moment(text)
     except ValueError as error:
-        raise FilterError(
-            f"{option} {text!r} is no time. Give 2026-01-31, 2026-01-31T12:00:00Z or Unix nanoseconds"
-        ) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
+        raise FilterError(f"{option} {error}") from error
 
 
 def _label(text: str) -> tuple[str, str]:

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
 
 from spanproof_evaluators.errors import EvaluatorError
 from spanproof_evaluators.model.canonical import Plain, deeper_than
@@ -14,8 +14,26 @@ _MOST_LEVELS: Final = 200
 """Deeper than any world nests, and no deeper than Python compares."""
 
 
+PlaceKind: TypeAlias = Literal["folder", "sql", "http", "git"]
+
+
 class UnreadableEndStateError(EvaluatorError):
     """A recorded text that is no end state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a destination is: an absolute path, the address of a database, or of a service."""
+
+    kind: PlaceKind
+    location: str
+    """Secrets are references to the environment, ``${NAME}``: only whoever looks fills them in."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent to a service; with references, too."""
+
+    problem: str | None = None
+    """Why nobody can say where it is: a word for machines. Then ``location`` is as it was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +52,19 @@ class EndState:
     answer_recorded: bool = True
     """False where the bytes do not hold what was answered: then ``answer`` says nothing."""
 
+    places: Mapping[str, Place] = field(default_factory=dict)
+    """The destinations by name, as they are after the trial; or where they are kept as they were before it."""
+
+    missing: str | None = None
+    """Why there are neither tables nor files: a word for machines."""
+
+    time: int | None = None
+    """When tables and files were recorded, in Unix nanoseconds."""
+
     @classmethod
-    def parse(cls, text: str, *, answer: str | None = None, answer_recorded: bool = True) -> "EndState":
+    def parse(
+        cls, text: str, *, answer: str | None = None, answer_recorded: bool = True, time: int | None = None
+    ) -> "EndState":
         """Return the end state that a recorded JSON text holds.
 
         The text's shape is ``{"tables": {name: [row]}, "files": {path: text}}``, both keys optional, a row an object.
@@ -56,6 +85,7 @@ class EndState:
             files=_files(found["files"]) if "files" in found else None,
             answer=answer,
             answer_recorded=answer_recorded,
+            time=time,
         )
 
 

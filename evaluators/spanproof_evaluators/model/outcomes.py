@@ -26,6 +26,12 @@ class Outcome:
     """Who judged; ``None`` where nobody did."""
 
     version: str = "1"
+    definition: str | None = None
+    """SHA-256 of what judged, where it is a file: of a verifier file, of a suite."""
+
+    score: float | None = None
+    """The weight of the checks that passed, as a part of all weights; ``None`` where nobody gave weights."""
+
     checks: tuple[Check, ...] = ()
     pre_checks: tuple[Check, ...] = ()
 
@@ -41,6 +47,7 @@ class Outcome:
             version=self.version,
             kind="verifier",
             state=self.state,
+            score=self.score,
             label=self.effect_of_trial,
             reason=self.reason if self.state == "unavailable" else None,
             explanation=self.reason,
@@ -66,6 +73,7 @@ class Outcome:
             pre_state=before.state,
             verifier=verifier,
             version=version,
+            score=after.score,
             checks=after.checks,
             pre_checks=before.checks,
         )
@@ -90,7 +98,9 @@ def _reason(found: Verification) -> str:
         case "unavailable":
             return found.reason or "check_could_not_run"
         case "failed":
-            return "; ".join(f"{check.name}: {check.seen}" for check in found.checks if check.passed is False)
+            wrong = "; ".join(f"{check.name}: {check.seen}" for check in found.checks if check.passed is False)
+            return wrong or "the score that is asked for was not reached"
         case "verified":
-            count = len(found.checks)
-            return f"{count} check{'s' if count != 1 else ''} passed"
+            count = sum(check.passed is True for check in found.checks)
+            told = f"{count} check{'s' if count != 1 else ''} passed"
+            return told if count == len(found.checks) else f"{told} of {len(found.checks)}"

@@ -1,4 +1,4 @@
-"""Tasks and suites: what was asked and how the end state is judged, as people write it in a JSON file.
+"""Tasks and suites: what was asked and how the end state is judged, as people write it in a JSON or YAML file.
 
     {"id": "shop", "tasks": [
       {"id": "refund-1001", "category": "refund", "prompt": "Refund order ORD-1001.",
@@ -20,11 +20,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from spanproof_evaluators.errors import SuiteError
 from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.checks import AnyCheck
+from spanproof_evaluators.model.destinations import Destination
+from spanproof_evaluators.model.documents import parse_document, read_document
+from spanproof_evaluators.model.verifier_files import places_named, sound
 from spanproof_evaluators.model.written import Written
 
 
@@ -59,14 +62,12 @@ class Task(Written):
     checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
     """Empty: no verifier, so every outcome is unavailable."""
 
+    pass_score: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
+    """The part of the checks' weights that has to pass; a required check that failed fails whatever the score."""
+
     @model_validator(mode="after")
-    def _positive(self) -> Self:
-        kept = any(check.still for check in self.checks) and any(check.positive for check in self.checks)
-        if self.expects == "no_change" and self.checks and not kept:
-            raise ValueError(
-                "a task that expects no change needs an unchanged check and a positive one (an answer that "
-                "contains something, rows or files): else an agent that does nothing passes"
-            )
+    def _sound(self) -> Self:
+        sound(self.checks, self.expects, self.pass_score)
         return self
 
 
@@ -74,6 +75,7 @@ class Suite(Written):
     """Tasks under one name, versioned by the hash of their canonical form."""
 
     id: str = Field(min_length=1)
+    destinations: dict[str, Destination] = Field(default={})
     tasks: tuple[Task, ...] = Field(strict=False)
 
     @model_validator(mode="after")
@@ -83,12 +85,20 @@ class Suite(Written):
             if task.id in seen:
                 raise ValueError(f"two tasks are called {task.id!r}")
             seen.add(task.id)
+            places_named(task.checks, self.destinations, f"task {task.id!r}")
         return self
 
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical form, in hex: layout, key order and defaults that are spelled out do not matter."""
-        return digest(self.model_dump(mode="python"))
+        return digest(self.model_dump(mode="python", exclude_defaults=True))
+
+    _base: Path | None = PrivateAttr(default=None)
+
+    @property
+    def base(self) -> Path | None:
+        """What paths of destinations and Python files are relative to: the folder of the file, if it has one."""
+        return self._base
 
     @cached_property
     def _by_id(self) -> dict[str, Task]:
@@ -100,16 +110,14 @@ class Suite(Written):
 
 
 def read_suite(path: Path) -> Suite:
-    """Return the suite that a JSON file holds.
+    """Return the suite that a YAML or JSON file holds.
 
     Raises:
-        SuiteError: the file cannot be read, is no JSON, or a key is unknown, missing or wrong.
+        SuiteError: the file cannot be read, or a key is unknown, missing or wrong.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SuiteError(str(path), "", f"cannot be read: {error}") from error
-    return parse_suite(text, name=str(path))
+    found = read_document(Suite, path, SuiteError)
+    found._base = path.absolute().parent
+    return found
 
 
 def parse_suite(text: str, *, name: str) -> Suite:
@@ -118,19 +126,4 @@ def parse_suite(text: str, *, name: str) -> Suite:
     Raises:
         SuiteError: the text is no JSON, or a key is unknown, missing or wrong.
     """
-    try:
-        return Suite.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        match first["type"]:
-            case "extra_forbidden":
-                why = "unknown key. Remove it, or spell it as the documentation does"
-            case "missing":
-                why = "missing"
-            case "json_invalid":
-                why = f"no JSON: {first['msg']}"
-            case _:
-                why = first["msg"].removeprefix("Value error, ")
-        more = error.error_count() - 1
-        raise SuiteError(name, key, why + (f" (and {more} more)" if more else "")) from error
+    return parse_document(Suite, text, name, SuiteError)

@@ -15,6 +15,7 @@ from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
+from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.stats.intervals import wilson
 
 
@@ -78,7 +79,9 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             "reason": outcome.reason,
             "pre_state": outcome.pre_state,
             "verifier": outcome.verifier,
-            "checks": [plain(check) for check in outcome.checks],
+            "score": outcome.score,
+            "definition": outcome.definition,
+            "checks": [_evidence(check) for check in outcome.checks],
         },
         "false_success": one.false_success,
         "usage": {
@@ -116,7 +119,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
     }
 
 
-def _evidence(value: Receipt | Wait | Refusal | Progress | Quality | RecordedChanges) -> dict[str, Plain]:
+def _evidence(value: Check | Receipt | Wait | Refusal | Progress | Quality | RecordedChanges) -> dict[str, Plain]:
     """Return a piece of evidence, its times as text."""
     found = plain(value)
     if not isinstance(found, dict):

@@ -1,18 +1,15 @@
-"""Judging: the outcome of a trial by its task's checks over the end states that were recorded."""
+"""Judging: the outcome of a trial by its task's checks, and whether that solves it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from spanproof_collector.model.trials import EndState as Recorded
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import LeftOut
-from spanproof_evaluators.model.end_states import EndState, UnreadableEndStateError
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.runner.checking import outcome_by_checks
 from spanproof_evaluators.runner.outcome_sources import OutcomeSource, outcome_by
-from spanproof_evaluators.verifiers import declared, judge
 
 
 def left_out(trial: Trial) -> LeftOut | None:
@@ -72,30 +69,15 @@ def _by_checks(trial: Trial, suite: Suite) -> Outcome:
     reason = left_out(trial)
     if reason in ("infrastructure", "waiting"):
         return Outcome.unavailable(reason, verifier=name)
-    after, missing = _state(trial, "after")
-    if after is None:
-        return Outcome.unavailable(missing, verifier=name)
-    before, _ = _state(trial, "before")
-    return judge(declared(task.checks), before, after, name=name)
-
-
-def _state(trial: Trial, phase: Literal["before", "after"]) -> tuple[EndState | None, str]:
-    """Return the recorded state of a phase, or why there is none: the first one before, the last one after."""
-    recorded: Sequence[Recorded] = sorted(
-        (state for state in trial.end_states if state.phase == phase), key=lambda state: state.time
+    return outcome_by_checks(
+        trial,
+        task.checks,
+        name=name,
+        definition=suite.hash,
+        destinations=suite.destinations,
+        base=suite.base,
+        pass_score=task.pass_score,
     )
-    if not recorded:
-        return None, "end_state_not_recorded"
-    chosen = recorded[0] if phase == "before" else recorded[-1]
-    if chosen.digest_matches is False:
-        return None, "digest_mismatch"
-    try:
-        if phase == "before":
-            return EndState.parse(chosen.state), ""
-        captured = trial.final_answer is not None or trial.completeness.content == "captured"
-        return EndState.parse(chosen.state, answer=trial.final_answer, answer_recorded=captured), ""
-    except UnreadableEndStateError:
-        return None, "end_state_unreadable"
 
 
 def solved(trial: Trial, outcome: Outcome, results: Sequence[Result], hard: frozenset[str]) -> tuple[bool | None, str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from spanproof_collector.model.trials import Trial
+from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.outcomes import EffectOfTrial, Outcome, Word
 from spanproof_evaluators.model.verifications import Verdict
 
@@ -86,9 +87,16 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         pre_state=pre_state,
         verifier=" + ".join(one.verifier for one in outcomes if one.verifier) or None,
         version=outcomes[0].version,
+        definition=_definition([one.definition for one in outcomes if one.definition]),
         checks=tuple(check for one in outcomes for check in one.checks),
         pre_checks=tuple(check for one in outcomes for check in one.pre_checks),
     )
+
+
+def _definition(hashes: Sequence[str]) -> str | None:
+    """Return one hash for several: the same where they agree."""
+    several = sorted(set(hashes))
+    return (several[0] if len(several) == 1 else digest(several)) if several else None
 
 
 def _conjunction(states: Sequence[Verdict]) -> Verdict:

@@ -157,6 +157,8 @@ def _told(outcome: Outcome) -> dict[str, Plain]:
         "pre_state": outcome.pre_state,
         "effect_of_trial": outcome.effect_of_trial,
         "verifier": outcome.verifier,
+        "definition": outcome.definition,
+        "score": outcome.score,
         "checks": [_check(check) for check in outcome.checks],
         "pre_checks": [_check(check) for check in outcome.pre_checks],
     }
@@ -178,6 +180,7 @@ def _word(told: Mapping[str, Plain]) -> Word:
 
 def _outcome(state: str, reason: str, version: str, details: Mapping[str, Plain]) -> Outcome:
     effect, pre_state, verifier = details.get("effect_of_trial"), details.get("pre_state"), details.get("verifier")
+    definition = details.get("definition")
     return Outcome(
         state=cast("Verdict", state) if state in get_args(Verdict) else "unavailable",
         effect_of_trial=cast("EffectOfTrial", effect) if effect in get_args(EffectOfTrial) else None,
@@ -185,6 +188,8 @@ def _outcome(state: str, reason: str, version: str, details: Mapping[str, Plain]
         pre_state=cast("Verdict", pre_state) if pre_state in get_args(Verdict) else "unavailable",
         verifier=verifier if isinstance(verifier, str) else None,
         version=version,
+        definition=definition if isinstance(definition, str) else None,
+        score=_number(details.get("score")),
         checks=_checks(details.get("checks")),
         pre_checks=_checks(details.get("pre_checks")),
     )
@@ -196,23 +201,47 @@ def _details(row: ResultRow) -> dict[str, Plain]:
 
 
 def _check(check: Check) -> dict[str, Plain]:
-    return {"name": check.name, "passed": check.passed, "seen": check.seen, "reason": check.reason}
+    return {
+        "name": check.name,
+        "passed": check.passed,
+        "seen": check.seen,
+        "reason": check.reason,
+        "kind": check.kind,
+        "destination": check.destination,
+        "time": None if check.time is None else str(check.time),
+        "definition": check.definition,
+        "weight": check.weight,
+        "required": check.required,
+        "score": check.score,
+    }
 
 
 def _checks(found: Plain) -> tuple[Check, ...]:
     checks = []
     for one in found if isinstance(found, list) else []:
         if isinstance(one, dict):
-            passed, reason = one.get("passed"), one.get("reason")
+            passed, reason, destination = one.get("passed"), one.get("reason"), one.get("destination")
+            seen_at = one.get("time")
             checks.append(
                 Check(
                     name=str(one.get("name", "")),
                     passed=passed if isinstance(passed, bool) else None,
                     seen=str(one.get("seen", "")),
                     reason=reason if isinstance(reason, str) else None,
+                    kind=str(one.get("kind", "")),
+                    destination=destination if isinstance(destination, str) else None,
+                    time=int(seen_at) if isinstance(seen_at, str) and seen_at.isdigit() else None,
+                    definition=str(one.get("definition", "")),
+                    weight=_number(one.get("weight")),
+                    required=one.get("required") is not False,
+                    score=_number(one.get("score")),
                 )
             )
     return tuple(checks)
+
+
+def _number(value: Plain) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _sound(text: str) -> str:

@@ -14,7 +14,8 @@ def check_rows(spec: RowsCheck, state: EndState) -> Check:
         name += f" with {shown(dict(spec.values))}"
     rows = None if state.tables is None else state.tables.get(spec.table)
     if rows is None:
-        return Check(name=name, passed=None, reason="table_not_recorded", seen=f"the snapshot lacks table {spec.table}")
+        reason = state.missing or "table_not_recorded"
+        return Check(name=name, passed=None, reason=reason, seen=f"the snapshot lacks table {spec.table}")
     wanted = spec.where.keys() | spec.values.keys()
     missing = sorted(column for column in wanted if rows and not any(column in row for row in rows))
     if missing:

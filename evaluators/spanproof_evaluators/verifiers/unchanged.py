@@ -24,10 +24,9 @@ def _table(table: str, before: EndState | None, after: EndState) -> Check:
     old = None if before.tables is None else before.tables.get(table)
     new = None if after.tables is None else after.tables.get(table)
     if old is None or new is None:
-        which = "before" if old is None else "after"
-        return Check(
-            name=name, passed=None, reason="table_not_recorded", seen=f"the snapshot {which} lacks table {table}"
-        )
+        which, state = ("before", before) if old is None else ("after", after)
+        reason = state.missing or "table_not_recorded"
+        return Check(name=name, passed=None, reason=reason, seen=f"the snapshot {which} lacks table {table}")
     lost, gained = _difference(old, new), _difference(new, old)
     if not lost and not gained:
         return Check(name=name, passed=True, seen=f"{len(new)} rows, all the same")
@@ -57,8 +56,9 @@ def _files(glob: str, before: EndState | None, after: EndState) -> Check:
     if before is None:
         return Check(name=name, passed=None, reason="pre_state_not_recorded", seen="nobody recorded the state before")
     if before.files is None or after.files is None:
-        which = "before" if before.files is None else "after"
-        return Check(name=name, passed=None, reason="files_not_recorded", seen=f"the snapshot {which} holds no files")
+        which, state = ("before", before) if before.files is None else ("after", after)
+        reason = state.missing or "files_not_recorded"
+        return Check(name=name, passed=None, reason=reason, seen=f"the snapshot {which} holds no files")
     paths = sorted(path for path in before.files.keys() | after.files.keys() if matches(path, glob))
     changed = [path for path in paths if before.files.get(path) != after.files.get(path)]
     seen = f"changed: {shown(list(changed))}" if changed else f"{len(paths)} files, all the same"

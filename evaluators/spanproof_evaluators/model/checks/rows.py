@@ -1,6 +1,6 @@
 """Rows of a recorded table."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ from spanproof_evaluators.model.written import Scalar
 
 class RowsCheck(Counted):
     """Rows of a table: how many match ``where``, and what each of them holds in ``values``."""
+
+    raw: ClassVar[frozenset[str]] = frozenset({"where", "values"})
 
     kind: Literal["rows"]
     table: str

@@ -8,7 +8,7 @@ from spanproof_evaluators.model.checks._base import CheckSpec
 
 
 class UnchangedCheck(CheckSpec):
-    """Tables and files (by glob) that are the same before and after."""
+    """Recorded tables and files (by glob) that are the same before and after."""
 
     kind: Literal["unchanged"]
     tables: tuple[str, ...] = Field(default=(), strict=False)

@@ -1,0 +1,118 @@
+"""Documents that people write in YAML or JSON, and what is wrong with one in one line."""
+
+import difflib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from re import compile as pattern
+from typing import Final, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from spanproof_evaluators.errors import DocumentError
+from spanproof_evaluators.model.checks import BUILT_IN, OTHER
+
+SUFFIXES: Final = (".json", ".yaml", ".yml")
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with the scalars of JSON: ``no``, ``1:30``, ``2026-01-31`` are text. A key that comes twice is an error."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, object]]] = {}  # noqa: RUF012  # PyYAML's own way
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+        """Return a mapping, each key once."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} comes twice", key.start_mark)
+                seen.add(key.value)
+        return dict(super().construct_mapping(node, deep=deep))
+
+
+for _tag, _text, _first in (
+    ("bool", r"^(?:true|false)$", "tf"),
+    ("null", r"^(?:~|null|)$", "~n\0"),
+    ("int", r"^-?(?:0|[1-9][0-9]*)$", "-0123456789"),
+    ("float", r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$", "-0123456789"),
+    ("merge", r"^(?:<<)$", "<"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", pattern(_text), ["" if c == "\0" else c for c in _first])
+
+
+def read_document(model: type[ModelT], path: Path, error: type[DocumentError]) -> ModelT:
+    """Return what a file holds: YAML where its name ends so, else JSON.
+
+    Raises:
+        DocumentError: of the given type: it cannot be read, or a key is unknown, missing or wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as found:
+        raise error(str(path), "", f"cannot be read: {found}") from found
+    if path.suffix in (".yaml", ".yml"):
+        text = yaml_as_json(text, str(path), error)
+    return parse_document(model, text, str(path), error)
+
+
+def yaml_as_json(text: str, name: str, error: type[DocumentError]) -> str:
+    """Return a YAML text as JSON.
+
+    Raises:
+        DocumentError: it is no YAML, or holds what JSON cannot.
+    """
+    try:
+        return json.dumps(yaml.load(text, _Loader), allow_nan=False)  # a safe loader
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as found:
+        raise error(name, "", f"no YAML: {' '.join(str(found).split())}") from found
+
+
+def parse_document(model: type[ModelT], text: str, name: str, error: type[DocumentError]) -> ModelT:
+    """Return what a JSON text holds; ``name`` is what errors call it.
+
+    Raises:
+        DocumentError: the text is no JSON, or a key is unknown, missing or wrong.
+    """
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as found:
+        first = found.errors(include_url=False, include_context=False, include_input=False)[0]
+        location = first["loc"]
+        match first["type"]:
+            case "extra_forbidden":
+                near = difflib.get_close_matches(str(location[-1]), _fields(model, location[:-1]), n=1)
+                meant = f"Did you mean {near[0]!r}?" if near else "Remove it, or spell it as the documentation does"
+                why = f"unknown key. {meant}"
+            case "missing":
+                why = "missing"
+            case "json_invalid":
+                why = f"no JSON: {first['msg']}"
+            case _:
+                why = first["msg"].removeprefix("Value error, ")
+        more = found.error_count() - 1
+        key = ".".join(str(part) for part in location if part != OTHER)
+        raise error(name, key, why + (f" (and {more} more)" if more else "")) from found
+
+
+def _fields(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that are known at a place."""
+    here: type[BaseModel] | None = model
+    for part in location:
+        if part in BUILT_IN:
+            here = BUILT_IN[str(part)]
+        elif isinstance(part, str) and here is not None:
+            field = here.model_fields.get(part)
+            here = next(_models(field.annotation), None) if field else None
+    return [field.alias or name for name, field in here.model_fields.items()] if here else []
+
+
+def _models(annotation: object) -> Iterator[type[BaseModel]]:
+    """Yield the models that a type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

@@ -1,0 +1,107 @@
+"""The verifiers of a file, attached to trials by filter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spanproof_collector.model.filters import Filter
+from spanproof_collector.model.trials import Trial
+from spanproof_collector.trials.matching import matches
+from spanproof_evaluators.errors import VerifierFileError
+from spanproof_evaluators.model.moments import read_moment
+from spanproof_evaluators.model.outcomes import Outcome
+from spanproof_evaluators.model.verifier_files import Attached, VerifierFile, Where, read_verifier_file
+from spanproof_evaluators.runner.checking import outcome_by_checks
+from spanproof_evaluators.runner.judging import left_out
+from spanproof_evaluators.runner.outcome_sources import together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierFileChecks:
+    """The checks of a verifier file, at the destinations that it names."""
+
+    file: VerifierFile
+    base: Path
+    """What paths are relative to."""
+
+    attached: tuple[tuple[Filter, Attached], ...]
+
+    @classmethod
+    def read(cls, path: Path) -> "VerifierFileChecks":
+        """Return the checks that a file holds.
+
+        Raises:
+            VerifierFileError: it cannot be read as a verifier file.
+        """
+        file = read_verifier_file(path)
+        return cls(
+            file=file,
+            base=path.absolute().parent,
+            attached=tuple((_filter(one.where, f"{path}", one.id), one) for one in file.verifiers),
+        )
+
+    @property
+    def name(self) -> str:
+        """The file's id."""
+        return self.file.id
+
+    @property
+    def declared(self) -> bool:
+        """True: a person wrote the file."""
+        return True
+
+    def outcome(self, trial: Trial) -> Outcome | None:
+        """Return what every verifier says that is attached to the trial, together; ``None`` where none is."""
+        mine = [one for wanted, one in self.attached if matches(trial, wanted)]
+        if not mine:
+            return None
+        found = [self._judged(trial, one) for one in mine]
+        return together(found)
+
+    def _judged(self, trial: Trial, one: Attached) -> Outcome:
+        name = f"{self.file.id}/{one.id}"
+        reason = left_out(trial)
+        if reason in ("infrastructure", "waiting"):
+            return Outcome.unavailable(reason, verifier=name)
+        return outcome_by_checks(
+            trial,
+            one.checks,
+            name=name,
+            definition=self.file.hash,
+            destinations=self.file.destinations,
+            base=self.base,
+            pass_score=one.pass_score,
+        )
+
+
+def _filter(where: Where, path: str, verifier: str) -> Filter:
+    """Return the filter that a verifier says.
+
+    Raises:
+        VerifierFileError: a time cannot be read.
+    """
+
+    def many(given: str | Sequence[str]) -> tuple[str, ...]:
+        return (given,) if isinstance(given, str) else tuple(given)
+
+    def moment(key: str, given: str | int | None) -> int | None:
+        try:
+            return None if given is None else read_moment(str(given))
+        except ValueError as error:
+            raise VerifierFileError(path, f"verifiers.{verifier}.where.{key}", str(error)) from error
+
+    return Filter(
+        since=moment("since", where.since),
+        until=moment("until", where.until),
+        projects=many(where.project),
+        sessions=many(where.session),
+        trials=many(where.trial),
+        tasks=many(where.task),
+        suites=many(where.suite),
+        variants=many(where.variant),
+        agents=many(where.agent),
+        models=many(where.model),
+        tools=many(where.tool),
+        texts=many(where.text),
+        labels=tuple(where.label.items()),
+    )
