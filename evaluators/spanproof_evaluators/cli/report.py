@@ -20,6 +20,9 @@ from spanproof_evaluators.cli.options import (
 from spanproof_evaluators.cli.output import console, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spanproof_evaluators.model.reports import Report
     from spanproof_evaluators.runner.reporting import By
 
 
@@ -31,6 +34,13 @@ if TYPE_CHECKING:
 @json_option
 @click.option("-v", "--verbose", is_flag=True, help="All that stands beside each number, and every trial's proof.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one self-contained file.")
+@click.option("--markdown", type=click.Path(dir_okay=False, path_type=Path), help="Also write it for a pull request.")
+@click.option(
+    "--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML: gates and trials."
+)
+@click.option("--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Also write what was found as SARIF.")
+@click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Also write a row a trial.")
+@click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="The same with a type a column.")
 @click.option(
     "--by",
     type=click.Choice(["variant", "agent", "model", "suite"]),
@@ -46,6 +56,11 @@ def command(
     as_json: bool,
     verbose: bool,
     html: Path | None,
+    markdown: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
+    csv: Path | None,
+    parquet: Path | None,
     by: "By",
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
@@ -55,7 +70,7 @@ def command(
     Exit codes: 0 done, whatever the gates say; 2 could not run.
     """
     from spanproof_collector.trials import Settling
-    from spanproof_evaluators.errors import EvaluatorError, NoTrialsError
+    from spanproof_evaluators.errors import NoTrialsError
     from spanproof_evaluators.runner import assess, report
 
     suite, labels = split_suites(suites)
@@ -66,14 +81,8 @@ def command(
     if not found:
         raise NoTrialsError(describe(wanted))
     made = report(found, suite, described=describe(wanted), by=by)
-    if html is not None:
-        from spanproof_evaluators.reports.html import report_html
-
-        try:
-            html.write_text(report_html(made), encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise EvaluatorError(f"{html} cannot be written: {error.strerror}") from error
-        tell(f"wrote {html}")
+    files = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif, "csv": csv, "parquet": parquet}
+    _write({name: path for name, path in files.items() if path is not None}, made)
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
 
@@ -82,3 +91,22 @@ def command(
     from spanproof_evaluators.reports.terminal import print_report
 
     print_report(console(), made, verbose=verbose)
+
+
+def _write(files: "Mapping[str, Path]", made: "Report") -> None:
+    """Write the report as each of these formats.
+
+    Raises:
+        EvaluatorError: a file cannot be written.
+    """
+    if not files:
+        return
+    from spanproof_evaluators.errors import EvaluatorError
+    from spanproof_evaluators.reports.files import FORMATS
+
+    for name, path in files.items():
+        try:
+            path.write_bytes(FORMATS[name](made))
+        except OSError as error:
+            raise EvaluatorError(f"{path} cannot be written: {error.strerror}") from error
+        tell(f"wrote {path}")

@@ -17,6 +17,8 @@ class VariantReport:
     tasks: int
     measures: Mapping[str, Measure]
     decision: Decision
+    assessments: tuple[Assessment, ...]
+    """Its trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,4 +100,5 @@ def _variant(name: str, trials: Sequence[Assessment], policy: Sequence[Gate]) ->
         tasks=len({task_key(one) for one in trials}),
         measures=measures,
         decision=decide(policy, measures, no_effects_expected=no_effects),
+        assessments=tuple(trials),
     )
