@@ -72,6 +72,9 @@ class Effect:
     looked_up_by: tuple[str, ...] = ()
     """The spans of later reads that looked it up and were answered, whatever they saw."""
 
+    watched: bool = False
+    """True where an environment was compared before and after the call."""
+
     taken_for: EffectClass | None = None
     """What it was taken for before somebody saw it change something; ``None`` unless the class is ``observed``."""
 

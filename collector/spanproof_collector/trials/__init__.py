@@ -7,7 +7,7 @@ from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials.claims import of_text
-from spanproof_collector.trials.effects import hinted_class, infer_class, parse_catalogue, read_catalogue
+from spanproof_collector.trials.effects import hinted_class, infer_class, parse_catalogue, read_catalogue, words_of
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit
 from spanproof_collector.trials.members import Component, Listing, Member, list_components, read_components
 from spanproof_collector.trials.reindexing import Reindexed, reindex
@@ -33,6 +33,7 @@ __all__ = [
     "read_components",
     "read_trials",
     "reindex",
+    "words_of",
 ]
 
 

@@ -13,9 +13,11 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     settling_options,
     split_suites,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console, tell
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 @filter_options
 @unit_option
 @settling_options
+@tools_option
 @click.option("--include-unsettled", is_flag=True, help="Evaluate trials that may still go on, too.")
 @click.option(
     "--verifiers",
@@ -45,6 +48,7 @@ def command(
     unit: Unit,
     settle_seconds: float,
     idle_seconds: float,
+    tools_file: str | None,
     include_unsettled: bool,
     verifier_files: tuple[Path, ...],
     as_json: bool,
@@ -70,6 +74,7 @@ def command(
     settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     left: list[Trial] = []
     kept: Counter[str] = Counter()
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
         found = list(
             evaluate(
@@ -79,6 +84,7 @@ def command(
                 sources=sources,
                 unit=unit,
                 settling=settling,
+                catalogue=catalogue,
                 left=left.append,
                 kept=lambda trial, sources: kept.update(sources),
             )

@@ -11,6 +11,7 @@ from spanproof_evaluators.errors import FilterError
 
 if TYPE_CHECKING:
     from spanproof_collector.model.filters import Filter
+    from spanproof_collector.model.tool_catalogue import ToolCatalogue
     from spanproof_collector.store import Store
     from spanproof_evaluators.model.suites import Suite
 
@@ -37,6 +38,14 @@ unit_option = click.option(
     default="session",
     show_default=True,
     help="What a trial is where no trial label says so.",
+)
+
+tools_option = click.option(
+    "--tools",
+    "tools_file",
+    envvar="SPANPROOF_TOOLS",
+    metavar="FILE",
+    help="A catalogue of tools (YAML): what they change, and how that is looked up. Also SPANPROOF_TOOLS.",
 )
 
 _settle = click.option(
@@ -159,6 +168,18 @@ def split_suites(values: tuple[str, ...]) -> "tuple[Suite | None, tuple[str, ...
 
     suite = read_suite(Path(files[0]))
     return suite, (suite.id, *(value for value in values if value not in files))
+
+
+def read_tools(path: str | None) -> "ToolCatalogue":
+    """Return the catalogue of tools that a file holds; an empty one where no file is named.
+
+    Raises:
+        CatalogueError: the file is no catalogue.
+    """
+    from spanproof_collector.model.tool_catalogue import EMPTY
+    from spanproof_collector.trials import read_catalogue
+
+    return EMPTY if not path else read_catalogue(Path(path))
 
 
 def open_existing(address: str) -> "Store":

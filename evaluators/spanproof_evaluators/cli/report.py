@@ -12,9 +12,11 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     settling_options,
     split_suites,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console, tell
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 @filter_options
 @unit_option
 @settling_options
+@tools_option
 @json_option
 @click.option("-v", "--verbose", is_flag=True, help="All that stands beside each number, and every trial's proof.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one self-contained file.")
@@ -53,6 +56,7 @@ def command(
     unit: Unit,
     settle_seconds: float,
     idle_seconds: float,
+    tools_file: str | None,
     as_json: bool,
     verbose: bool,
     html: Path | None,
@@ -76,8 +80,9 @@ def command(
     suite, labels = split_suites(suites)
     settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     wanted = read_filter({**given, "suites": labels})
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit, settling=settling))
+        found = list(assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue))
     if not found:
         raise NoTrialsError(describe(wanted))
     made = report(found, suite, described=describe(wanted), by=by)

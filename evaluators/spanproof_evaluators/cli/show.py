@@ -4,10 +4,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spanproof_evaluators.cli.options import Unit, json_option, open_existing, store_option, unit_option
+from spanproof_evaluators.cli.options import (
+    Unit,
+    json_option,
+    open_existing,
+    read_tools,
+    store_option,
+    tools_option,
+    unit_option,
+)
 from spanproof_evaluators.cli.output import console, tell
 
 if TYPE_CHECKING:
+    from spanproof_collector.model.tool_catalogue import ToolCatalogue
     from spanproof_collector.store import StepRow, Store
     from spanproof_evaluators.model.assessments import Assessment
     from spanproof_evaluators.model.canonical import Plain
@@ -17,11 +26,21 @@ if TYPE_CHECKING:
 @click.argument("trial")
 @store_option
 @unit_option
+@tools_option
 @click.option("--steps", is_flag=True, help="Only list the steps, page by page, without reading any payload.")
 @click.option("--after", metavar="CURSOR", help="With --steps: the next page, as the one before has named it.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Steps of a page.")
 @json_option
-def command(trial: str, address: str, unit: Unit, steps: bool, after: str | None, limit: int, as_json: bool) -> None:
+def command(
+    trial: str,
+    address: str,
+    unit: Unit,
+    tools_file: str | None,
+    steps: bool,
+    after: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
     """Show one TRIAL: steps, calls, effects, receipts, claim, outcome. The beginning of an id is enough.
 
     A trial of very many steps is better looked at with --steps: those of its traces, from the projection alone.
@@ -31,8 +50,9 @@ def command(trial: str, address: str, unit: Unit, steps: bool, after: str | None
     if steps:
         _list_steps(trial, address, unit, after, limit, as_json=as_json)
         return
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        one = _find(store, trial, unit)
+        one = _find(store, trial, unit, catalogue)
     if as_json:
         from spanproof_evaluators.reports.machine import line, result_json, trial_json
 
@@ -45,7 +65,7 @@ def command(trial: str, address: str, unit: Unit, steps: bool, after: str | None
     print_trial(console(), one)
 
 
-def _find(store: "Store", asked: str, unit: Unit) -> "Assessment":
+def _find(store: "Store", asked: str, unit: Unit, catalogue: "ToolCatalogue") -> "Assessment":
     """Return the one trial of that id; else the one whose trial, session or trace id begins so.
 
     Raises:
@@ -55,11 +75,11 @@ def _find(store: "Store", asked: str, unit: Unit) -> "Assessment":
     from spanproof_evaluators.errors import ChoiceError
     from spanproof_evaluators.runner import assess
 
-    found = list(assess(store, Filter(trials=(asked,)), unit=unit))
+    found = list(assess(store, Filter(trials=(asked,)), unit=unit, catalogue=catalogue))
     if not found:
         found = [
             one
-            for one in assess(store, Filter(), unit=unit)
+            for one in assess(store, Filter(), unit=unit, catalogue=catalogue)
             if any(
                 name is not None and name.startswith(asked)
                 for name in (one.trial.trial_id, one.trial.session_id, *one.trial.trace_ids)

@@ -9,8 +9,10 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     settling_options,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console, tell
@@ -21,6 +23,7 @@ from spanproof_evaluators.cli.output import console, tell
 @filter_options
 @unit_option
 @settling_options
+@tools_option
 @click.option("--settled/--unsettled", "only", default=None, help="Only trials that are settled, or that are not.")
 @json_option
 def command(
@@ -28,6 +31,7 @@ def command(
     unit: Unit,
     settle_seconds: float,
     idle_seconds: float,
+    tools_file: str | None,
     only: bool | None,
     as_json: bool,
     **given: tuple[str, ...] | str | None,
@@ -46,8 +50,9 @@ def command(
 
     wanted = read_filter(given)
     settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        every = assess(store, wanted, unit=unit, settling=settling)
+        every = assess(store, wanted, unit=unit, settling=settling, catalogue=catalogue)
         found = by_urgency(one for one in every if only in (None, one.settled))
     if as_json:
         for one in found:

@@ -25,7 +25,8 @@ def attempts(trial: Trial) -> tuple[Attempt, ...]:
     """Return the effects that were attempted, refused ones left out (evaluators.md B04).
 
     Calls that carry the same destination, resource, operation and idempotency key are one effect: the key promises
-    that trying again changes nothing more. A receipt on any of them settles it.
+    that trying again changes nothing more. A receipt on any of them settles it. Where no operation is named the tool
+    stands for it: a key that two tools were given is a key of each.
     """
     return tuple(_together(calls) for calls in _grouped(trial.tool_calls))
 
@@ -46,7 +47,7 @@ def _grouped(calls: Iterable[ToolCall]) -> list[tuple[ToolCall, ...]]:
         if effect.idempotency_key is None:
             groups.append([call])
             continue
-        key = (effect.destination, effect.resource, effect.operation, effect.idempotency_key)
+        key = (effect.destination, effect.resource, effect.operation or call.name, effect.idempotency_key)
         if key in keyed:
             keyed[key].append(call)
         else:

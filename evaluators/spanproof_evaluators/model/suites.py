@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, JsonValue, PrivateAttr, model_validator
 
 from spanproof_evaluators.errors import SuiteError
 from spanproof_evaluators.model.canonical import digest
@@ -38,6 +38,15 @@ class Limits(Written):
     max_tool_calls: int | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_cost_usd: Decimal | None = Field(default=None, ge=0, strict=False)
+
+
+class ExpectedEffectSpec(Written):
+    """An external effect that the task asks for: one call of a tool, with arguments that are compared exactly."""
+
+    tool: str = Field(min_length=1)
+    arguments: dict[str, JsonValue] = Field(default={})
+    compare: tuple[str, ...] | None = Field(default=None, strict=False)
+    """The arguments that are compared; all, where nothing is said."""
 
 
 class Task(Written):
@@ -59,11 +68,20 @@ class Task(Written):
     effects: Literal["none"] | None = None
     """``none``: the task is done without any external effect."""
 
+    expected_effects: tuple[ExpectedEffectSpec, ...] | None = Field(default=None, strict=False)
+    """Each effect that the task asks for, as often as it does; ``None``: the task says nothing of them."""
+
     checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
     """Empty: no verifier, so every outcome is unavailable."""
 
     pass_score: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
     """The part of the checks' weights that has to pass; a required check that failed fails whatever the score."""
+
+    @model_validator(mode="after")
+    def _without_effects(self) -> Self:
+        if self.effects == "none" and self.expected_effects:
+            raise ValueError("effects is none, and expected_effects names some: keep one of the two")
+        return self
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

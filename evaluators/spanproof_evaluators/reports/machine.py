@@ -165,7 +165,10 @@ def _call(call: ToolCall) -> dict[str, Plain]:
             "operation": effect.operation,
             "idempotency_key": effect.idempotency_key,
             "resolved_by": effect.resolved_by,
+            "looked_up_by": list(effect.looked_up_by),
+            "taken_for": effect.taken_for,
         },
+        "exit_code": call.exit_code,
         "arguments_source": call.arguments_source,
         "result_source": call.result_source,
         "asked_by": call.asked_by,
@@ -186,6 +189,7 @@ def result_json(trial_id: str, result: Result) -> dict[str, Plain]:
         "reason": result.reason,
         "explanation": result.explanation,
         "span_ids": list(result.span_ids),
+        "details": plain(result.details),
     }
 
 

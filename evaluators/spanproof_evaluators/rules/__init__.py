@@ -3,15 +3,19 @@
 from spanproof_evaluators.rules._rule import Rule
 from spanproof_evaluators.rules.budgets import Budgets
 from spanproof_evaluators.rules.duplicate_effect import DuplicateEffect
+from spanproof_evaluators.rules.effect_ledger import EffectLedger
 from spanproof_evaluators.rules.false_success import false_success
+from spanproof_evaluators.rules.first_divergent_effect import FirstDivergentEffect
 from spanproof_evaluators.rules.forbidden_tools import ForbiddenTools
+from spanproof_evaluators.rules.read_changed_state import ReadChangedState
 from spanproof_evaluators.rules.repeats import Repeats
 from spanproof_evaluators.rules.required_tools import RequiredTools
 from spanproof_evaluators.rules.unknown_effect import UnknownEffect
+from spanproof_evaluators.rules.unsafe_retry import UnsafeRetry
 
 __all__ = ["RULES", "VERSION", "Rule", "false_success"]
 
-VERSION = "2"
+VERSION = "3"
 """Raised when a rule comes to mean something else."""
 
 RULES: tuple[Rule, ...] = (
@@ -19,6 +23,10 @@ RULES: tuple[Rule, ...] = (
     DuplicateEffect(),
     Budgets(),
     UnknownEffect(),
+    UnsafeRetry(),
+    ReadChangedState(),
+    EffectLedger(),
+    FirstDivergentEffect(),
     RequiredTools(),
     Repeats(),
 )

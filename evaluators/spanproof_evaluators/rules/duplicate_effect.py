@@ -1,10 +1,12 @@
-"""Effects that took place more often than once."""
+"""Effects that took place more often than expected."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from spanproof_collector.model.trials import ToolCall, Trial
 from spanproof_evaluators.model.canonical import canonical
+from spanproof_evaluators.model.expected_effects import identity, without_key
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
 from spanproof_evaluators.rules._rule import UNSEEN
@@ -12,12 +14,13 @@ from spanproof_evaluators.rules._rule import UNSEEN
 
 @dataclass(frozen=True)
 class DuplicateEffect:
-    """Fail when receipts show one intended change twice (evaluators.md B20): refunded twice, mailed twice.
+    """Fail when one intended change is seen more often than expected (evaluators.md B20): refunded twice, mailed twice.
 
-    One change is one destination, resource, operation and idempotency key; where a call declares none of these, one
-    tool with equal arguments. Two calls with one key and one thing seen at the destination are no duplicate. Where a
-    receipt is missing, how often it took place is unknown, and the rule says so. So it does of two calls of one tool
-    of which one has nothing recorded to compare it by.
+    One change is one destination, resource and operation; where a call declares no resource, one tool with equal
+    arguments, numbers by value and the idempotency key left out. It is expected once, or as often as the task's
+    ``expected_effects`` name it. Two calls with one key and one thing seen at the destination are no duplicate. Where a receipt is missing,
+    how often it took place is unknown, and the rule says so. So it does of two calls of one tool of which one has
+    nothing recorded to compare it by. The score counts what was too many.
     """
 
     name: str = "duplicate_effect"
@@ -28,6 +31,8 @@ class DuplicateEffect:
         if not trial.understood:
             return Result.unavailable(self.name, reason="not_captured", explanation="no dialect recognizes any span")
         groups, blank = _by_change(trial.tool_calls)
+        wanted = _wanted(task)
+        surplus = 0
         doubled: list[str] = []
         open_: list[str] = []
         proof: list[str] = []
@@ -35,17 +40,19 @@ class DuplicateEffect:
         for what, calls in groups.items():
             proven, possible = _effective(calls)
             spans = [span for call in calls for span in call.span_ids[:1]]
-            if proven > 1:
-                doubled.append(f"{what} took place {proven} times")
+            expected = max(1, *(wanted[identity(call.name, call.arguments)] for call in calls))
+            if proven > expected:
+                surplus += proven - expected
+                doubled.append(f"{what} took place {proven} times" + (f", not {expected}" if expected > 1 else ""))
                 proof.extend(spans)
-            elif possible > 1:
+            elif possible > expected:
                 open_.append(f"{what}: {len(calls)} calls, {proven} proven by a receipt")
                 unsure.extend(spans)
         if doubled:
             return Result(
                 evaluator=self.name,
                 state="fail",
-                score=float(len(doubled)),
+                score=float(surplus),
                 explanation="; ".join(doubled),
                 span_ids=tuple(proof),
             )
@@ -74,23 +81,32 @@ class DuplicateEffect:
 def _by_change(calls: Iterable[ToolCall]) -> tuple[dict[str, list[ToolCall]], list[ToolCall]]:
     """Return the writes by the change they intend, and those of which that is not recorded."""
     groups: dict[str, list[ToolCall]] = {}
+    shown: dict[str, str] = {}
     blank: list[ToolCall] = []
     for call in calls:
         effect = call.effect
         if effect.state in ("none", "refused") or effect.effect_class not in ("write", "destructive"):
             continue
-        if effect.resource is not None or effect.idempotency_key is not None:
+        key = effect.idempotency_key
+        if effect.resource is not None:
             parts = (effect.operation or call.name, effect.resource, effect.destination)
-            what = " ".join(part for part in parts if part)
-            if effect.idempotency_key is not None:
-                what += f" (key {effect.idempotency_key})"
+            what = told = " ".join(part for part in parts if part)
         elif call.arguments_source is not None:
-            what = f"{call.name} {canonical(call.arguments)}"
+            what = identity(call.name, without_key(call.arguments, key))
+            told = f"{call.name} {canonical(without_key(call.arguments, key))}"
+        elif key is not None:
+            what = told = f"{call.name} (key {key})"
         else:
             blank.append(call)
             continue
-        groups.setdefault(what, []).append(call)
+        groups.setdefault(shown.setdefault(what, told), []).append(call)
     return groups, blank
+
+
+def _wanted(task: Task | None) -> Counter[str]:
+    """Return how often the task names each effect."""
+    named = (task.expected_effects if task is not None else None) or ()
+    return Counter(identity(one.tool, one.arguments) for one in named)
 
 
 def _incomparable(groups: Mapping[str, list[ToolCall]], blank: Sequence[ToolCall]) -> dict[str, list[ToolCall]]:
@@ -106,17 +122,28 @@ def _incomparable(groups: Mapping[str, list[ToolCall]], blank: Sequence[ToolCall
 def _effective(calls: list[ToolCall]) -> tuple[int, int]:
     """Return how often a change is proven to have taken place, and how often it may have.
 
-    What was seen tells two changes apart: two receipts that saw one row saw one change, whoever looked and when.
+    What was seen tells two changes apart: two receipts that saw one row saw one change, whoever looked and when. A call
+    that an environment showed to change something did so itself. Calls of one key that was seen once took place once.
     """
     verified = [call for call in calls if call.effect.state == "verified"]
-    maybe = [call for call in calls if call.effect.state in ("reported", "unknown")]
-    seen = {
-        receipt.observed
-        for call in verified
-        for receipt in call.receipts
-        if receipt.state == "verified" and receipt.observed is not None
-    }
-    if calls[0].effect.idempotency_key is not None:
-        proven = max(len(seen), 1 if verified else 0)
-        return proven, proven if verified else len(maybe)
-    return max(min(len(seen), len(verified)), 1 if verified else 0), len(verified) + len(maybe)
+    recorded = sum(call.effect.reason == "recorded_change" for call in verified)
+    proven = max(min(len(_seen(verified)), len(verified)), recorded, 1 if verified else 0)
+    possible = 0
+    for key, some in _by_key(calls).items():
+        sure = [call for call in some if call.effect.state == "verified"]
+        maybe = sum(call.effect.state in ("reported", "unknown") for call in some)
+        possible += max(len(_seen(sure)), 1) if key is not None and sure else len(sure) + maybe
+    return proven, max(proven, possible)
+
+
+def _by_key(calls: Iterable[ToolCall]) -> dict[str | None, list[ToolCall]]:
+    found: dict[str | None, list[ToolCall]] = {}
+    for call in calls:
+        found.setdefault(call.effect.idempotency_key, []).append(call)
+    return found
+
+
+def _seen(calls: Iterable[ToolCall]) -> set[str]:
+    """Return what receipts of effects that took place saw."""
+    receipts = (receipt for call in calls for receipt in call.receipts)
+    return {one.observed for one in receipts if one.state == "verified" and one.observed is not None}

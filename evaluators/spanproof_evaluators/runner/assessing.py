@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.results import ResultRow
+from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials import Settling, Unit, read_trials
@@ -80,6 +81,7 @@ def evaluate(
     unit: Unit = "session",
     at: int | None = None,
     settling: Settling | None = None,
+    catalogue: ToolCatalogue = EMPTY,
     left: Callable[[Trial], None] = lambda trial: None,
     kept: Kept = lambda trial, sources: None,
 ) -> Iterator[Assessment]:
@@ -95,6 +97,7 @@ def evaluate(
         unit: ``trace`` splits sessions by trace.
         at: when the evaluation took place, in Unix nanoseconds; now, where nothing is given.
         settling: only trials that are settled by it are evaluated; ``None`` evaluates all.
+        catalogue: what people say of tools.
         left: told of each trial that is not, and is left for later.
         kept: told of each trial for which earlier words stand.
     """
@@ -116,7 +119,7 @@ def evaluate(
         store.write_results(written)
         yield from assessments
 
-    for trial in read_trials(store, wanted, unit=unit):
+    for trial in read_trials(store, wanted, unit=unit, catalogue=catalogue):
         settled = (settling or Settling()).settled(trial, now)
         if settling is not None and not settled:
             left(trial)
@@ -135,6 +138,7 @@ def assess(
     *,
     unit: Unit = "session",
     settling: Settling | None = None,
+    catalogue: ToolCatalogue = EMPTY,
 ) -> Iterator[Assessment]:
     """Yield every trial with what the store says of it; nothing is run again.
 
@@ -143,7 +147,7 @@ def assess(
     """
     rule, now = settling or Settling(), time.time_ns()
     batch: list[Trial] = []
-    for trial in read_trials(store, wanted, unit=unit):
+    for trial in read_trials(store, wanted, unit=unit, catalogue=catalogue):
         batch.append(trial)
         if len(batch) == TRIALS_A_WRITE:
             yield from _read(store, batch, suite, rule, now)

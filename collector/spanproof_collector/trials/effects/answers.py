@@ -45,7 +45,8 @@ def says_absent(answer: Recorded) -> bool:
     if answer is None or answer == [] or answer == {}:
         return True
     if isinstance(answer, str):
-        return len(answer) <= _SHORT and _NOT_FOUND.match(answer) is not None
+        # a text "null" is what many write for a null of theirs
+        return len(answer) <= _SHORT and (answer.strip().lower() in ("null", "none") or bool(_NOT_FOUND.match(answer)))
     if not isinstance(answer, dict):
         return False
     if any(answer.get(key) is False for key in ("found", "exists")):

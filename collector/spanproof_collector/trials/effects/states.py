@@ -104,6 +104,7 @@ def _entry(one: Facts, receipts: tuple[Receipt, ...], changed: tuple[bool, str] 
             idempotency_key=names.idempotency_key,
             resolved_by=resolved_by,
             looked_up_by=looked.by,
+            watched=changed is not None,
             taken_for=taken_for,
         ),
     )
