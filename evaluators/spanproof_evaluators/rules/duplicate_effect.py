@@ -18,9 +18,9 @@ class DuplicateEffect:
 
     One change is one destination, resource and operation; where a call declares no resource, one tool with equal
     arguments, numbers by value and the idempotency key left out. It is expected once, or as often as the task's
-    ``expected_effects`` name it. Two calls with one key and one thing seen at the destination are no duplicate. Where a receipt is missing,
-    how often it took place is unknown, and the rule says so. So it does of two calls of one tool of which one has
-    nothing recorded to compare it by. The score counts what was too many.
+    ``expected_effects`` name it. Two calls with one key and one thing seen at the destination are no duplicate. Where
+    a receipt is missing, how often it took place is unknown, and the rule says so. So it does of two calls of one tool
+    of which one has nothing recorded to compare it by. The score counts what was too many.
     """
 
     name: str = "duplicate_effect"
