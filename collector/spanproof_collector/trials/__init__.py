@@ -7,7 +7,14 @@ from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials.claims import of_text
-from spanproof_collector.trials.effects import hinted_class, infer_class, parse_catalogue, read_catalogue, words_of
+from spanproof_collector.trials.effects import (
+    infer_class,
+    key_in,
+    parse_catalogue,
+    read_catalogue,
+    runs_commands,
+    words_of,
+)
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit
 from spanproof_collector.trials.members import Component, Listing, Member, list_components, read_components
 from spanproof_collector.trials.reindexing import Reindexed, reindex
@@ -24,8 +31,8 @@ __all__ = [
     "TraceInfo",
     "TraceKey",
     "Unit",
-    "hinted_class",
     "infer_class",
+    "key_in",
     "list_components",
     "of_text",
     "parse_catalogue",
@@ -33,6 +40,7 @@ __all__ = [
     "read_components",
     "read_trials",
     "reindex",
+    "runs_commands",
     "words_of",
 ]
 

@@ -17,6 +17,7 @@ COMMANDS: Final = (
     "evaluate",
     "verifiers",
     "report",
+    "effects",
     "compare",
     "reindex",
     "export",

@@ -6,8 +6,17 @@
 """
 
 from spanproof_collector.trials.effects.catalogue_file import parse_catalogue, read_catalogue
-from spanproof_collector.trials.effects.classes import hinted_class
-from spanproof_collector.trials.effects.names import infer_class, words_of
+from spanproof_collector.trials.effects.identity import key_in
+from spanproof_collector.trials.effects.names import infer_class, runs_commands, words_of
 from spanproof_collector.trials.effects.states import Entry, ledger
 
-__all__ = ["Entry", "hinted_class", "infer_class", "ledger", "parse_catalogue", "read_catalogue", "words_of"]
+__all__ = [
+    "Entry",
+    "infer_class",
+    "key_in",
+    "ledger",
+    "parse_catalogue",
+    "read_catalogue",
+    "runs_commands",
+    "words_of",
+]
