@@ -1,6 +1,6 @@
 """The other side of a Python predicate: a process that loads one function, calls it, and writes down what came of it.
 
-Called as ``_child.main(payload, result)`` with two paths. What is written is ``{"verdict": ...}``, ``{"failed": text}``
+``main(payload, result)`` is given two paths. What is written is ``{"verdict": ...}``, ``{"failed": text}``
 for an AssertionError of the function, or ``{"gap": reason, "seen": text}``.
 """
 

@@ -125,11 +125,11 @@ def repository(root: Path, seconds: float) -> Iterator[Repository]:
             return _git(["-C", str(root), *_QUIET, *command], root, env, seconds)
 
         asked = ask("rev-parse", "--is-inside-work-tree", "--show-object-format", "--path-format=absolute",
-                    "--git-common-dir", "--show-toplevel")  # fmt: skip
+                    "--git-common-dir")  # fmt: skip
         told = asked.out.decode("utf-8", "surrogateescape").splitlines()
-        if asked.code != 0 or len(told) != 4 or told[0] != "true":
+        if asked.code != 0 or len(told) != 3 or told[0] != "true":
             raise GapError("not_a_repository", f"{root} is no work tree of git\n{tail(asked.said)}".strip())
-        _, algorithm, common, top = told
+        _, algorithm, common = told
         head = ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         branch = ask("symbolic-ref", "--quiet", "--short", "HEAD")
         own = home / "own"
@@ -141,7 +141,7 @@ def repository(root: Path, seconds: float) -> Iterator[Repository]:
         info.mkdir(parents=True, exist_ok=True)
         (info / "alternates").write_text(f"{common}/objects\n", encoding="utf-8", errors="surrogateescape")
         yield Repository(
-            root=Path(top),
+            root=root,
             own=own,
             env=env,
             seconds=seconds,

@@ -75,6 +75,8 @@ def _asked(spec: HttpCheck, state: EndState, secrets: Secrets) -> _Answer:
                 answer = _followed(pool, url, headers, spec)
             except urllib3.exceptions.LocationValueError as error:
                 raise GapError("address_unreadable", str(error)) from error
+            except urllib3.exceptions.NewConnectionError as error:
+                last = GapError("connection_failed", str(error))
             except urllib3.exceptions.TimeoutError:
                 last = GapError("timeout", f"no answer within {spec.timeout:g} s")
             except (urllib3.exceptions.HTTPError, OSError) as error:

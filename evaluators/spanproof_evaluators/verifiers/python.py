@@ -24,9 +24,11 @@ from spanproof_evaluators.verifiers._process import clean_environment, run
 from spanproof_evaluators.verifiers._secrets import MissingVariableError, Secrets
 
 _START: Final = (
-    "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); "
-    "from spanproof_evaluators.verifiers._child import main; main(*sys.argv[2:])"
+    "import json, runpy, sys; sys.path[:0] = json.loads(sys.argv[1]); "
+    "runpy.run_path(sys.argv[2])['main'](*sys.argv[3:])"
 )
+_CHILD: Final = Path(__file__).with_name("_child.py")
+"""Run by its path: what the other kinds of checks need is not loaded there."""
 
 
 def check_python(spec: PythonCheck, before: EndState | None, after: EndState, base: Path) -> list[Check]:
@@ -86,7 +88,7 @@ def _said(
                     env |= {name: secrets.filled(f"${{{name}}}") for name in REFERENCE.findall(text)}
         env |= {key: secrets.filled(value) for key, value in spec.env.items()}
         path = [str(file.parent if file else base), *(one for one in sys.path if one)]
-        argv = [sys.executable, "-I", "-c", _START, json.dumps(path), str(payload), str(result)]
+        argv = [sys.executable, "-I", "-c", _START, json.dumps(path), str(_CHILD), str(payload), str(result)]
         ran = run(argv, folder=home, env=env, timeout=spec.timeout, max_output=spec.max_output)
         if not result.is_file():
             how = f"killed by signal {-ran.code}" if ran.code < 0 else f"ended with {ran.code} and no result"
