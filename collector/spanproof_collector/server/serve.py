@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from spanproof_collector.errors import ServeError
-from spanproof_collector.pipeline import collect_rarely
+from spanproof_collector.pipeline import collect_rarely, share_one_heap
 from spanproof_collector.server.collector import Collector
 from spanproof_collector.server.listening import Addresses, is_loopback
 from spanproof_collector.server.tls import Tls
@@ -71,6 +71,7 @@ def serve(
     if guarded:
         _refuse_without_a_token(store_address, host)
     collect_rarely()
+    share_one_heap()
     with _own_store(store_address) as store, asyncio.Runner(loop_factory=_new_loop) as runner:
         if guarded and not any("ingest" in token.scopes for token in read_tokens(store)):
             raise _unguarded(store_address, host)

@@ -27,12 +27,19 @@ DATABASE: Final = "spanproof"
 _CONFIG: Final = "engine.xml"
 _SETTINGS: Final = """\
 <clickhouse>
+    <!-- Where in the files something lies is remembered up to so many bytes; by default 5 GB. -->
+    <mark_cache_size>134217728</mark_cache_size>
+    <index_mark_cache_size>33554432</index_mark_cache_size>
     <!-- An acknowledged insert outlives a power cut. -->
     <merge_tree>
         <fsync_after_insert>1</fsync_after_insert>
         <fsync_part_directory>1</fsync_part_directory>
         <!-- Ten parts of a size become one, not five: a row is written anew less often, a read sees more parts. -->
         <merge_selector_base>10</merge_selector_base>
+        <!-- The buffers of a merge begin small and grow: by default each column takes 2 MB, a merge 160 MB. -->
+        <min_columns_to_activate_adaptive_write_buffer>1</min_columns_to_activate_adaptive_write_buffer>
+        <!-- Replaced parts go one by one: from 100 on the engine would start 128 threads for them, and keep those. -->
+        <concurrent_part_removal_threshold>1000000</concurrent_part_removal_threshold>
     </merge_tree>
 </clickhouse>
 """

@@ -183,3 +183,25 @@ def test_a_folder_that_cannot_be_made_is_no_address(tmp_path: Path) -> None:
 
     with pytest.raises(StoreAddressError, match="cannot be used"):
         open_store(f"chdb://{tmp_path}/file/store")
+
+
+def test_the_engine_keeps_to_the_settings_that_it_is_given(tmp_path: Path) -> None:
+    with open_store(f"chdb://{tmp_path}/store") as store:
+        assert store.engine is not None
+        handle = store.engine.handle()
+        try:
+            of_tables = "SELECT name, value FROM system.merge_tree_settings WHERE changed ORDER BY name"
+            tables = dict(line.split("\t") for line in handle.query(of_tables, "TSV").bytes().decode().splitlines())
+            caches = "SELECT value FROM system.server_settings WHERE name = 'mark_cache_size'"
+            marks = int(handle.query(caches, "TSV").bytes())
+        finally:
+            handle.close()
+
+    assert marks == 128 * 1024**2
+    assert tables == {
+        "fsync_after_insert": "1",
+        "fsync_part_directory": "1",
+        "merge_selector_base": "10",
+        "min_columns_to_activate_adaptive_write_buffer": "1",
+        "concurrent_part_removal_threshold": "1000000",
+    }
