@@ -3,7 +3,7 @@
 from spanproof_collector.store.deleting import Counted, Deletion, Part, count, count_results, purge
 from spanproof_collector.store.deriving import insert_derived
 from spanproof_collector.store.holding import Serving, advertise, withdraw
-from spanproof_collector.store.loose import LooseKey, LooseLogs, list_loose_logs, read_loose_logs
+from spanproof_collector.store.loose import LooseKey, LooseLogs, find_loose_logs, list_loose_logs, read_loose_logs
 from spanproof_collector.store.opening import open_store
 from spanproof_collector.store.paging import StepCursor, StepRow, read_steps
 from spanproof_collector.store.queries import Query
@@ -30,6 +30,7 @@ __all__ = [
     "advertise",
     "count",
     "count_results",
+    "find_loose_logs",
     "insert_derived",
     "list_loose_logs",
     "open_store",

@@ -42,16 +42,22 @@ class LooseLogs:
 
 def list_loose_logs(store: Store) -> list[LooseLogs]:
     """Return which sessions and trials have log records without a trace."""
-    return [
-        LooseLogs(
-            key=LooseKey(*cast("tuple[str, str, str]", row[:3])),
-            first=cast(int, row[3]),
-            last=cast(int, row[4]),
-            received=cast(int, row[5]) * 1_000_000,
-        )
-        for block in store.blocks(Query.LIST_LOOSE_LOGS)
-        for row in block
-    ]
+    return [_loose_logs(row) for block in store.blocks(Query.LIST_LOOSE_LOGS) for row in block]
+
+
+def find_loose_logs(store: Store, trials: Sequence[str], sessions: Sequence[str], most: int) -> list[LooseLogs]:
+    """Return those of ``list_loose_logs`` that name one of these trials or sessions, no more than ``most``."""
+    asked = {"trials": list(trials), "sessions": list(sessions), "limit": most}
+    return [_loose_logs(row) for row in store.rows(Query.FIND_LOOSE_LOGS, asked)]
+
+
+def _loose_logs(row: Row) -> LooseLogs:
+    return LooseLogs(
+        key=LooseKey(*cast("tuple[str, str, str]", row[:3])),
+        first=cast(int, row[3]),
+        last=cast(int, row[4]),
+        received=cast(int, row[5]) * 1_000_000,
+    )
 
 
 def read_loose_logs(store: Store, asked: Sequence[LooseLogs], *, most: int = MOST) -> dict[LooseKey, Records]:

@@ -16,7 +16,8 @@ from spanproof_collector.trials.effects import (
     words_of,
 )
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey, Unit
-from spanproof_collector.trials.members import Component, Listing, Member, list_components, read_components
+from spanproof_collector.trials.listing import Listing, list_components
+from spanproof_collector.trials.members import Component, Member, read_components
 from spanproof_collector.trials.reindexing import Reindexed, reindex
 from spanproof_collector.trials.settling import IDLE_SECONDS, SETTLE_SECONDS, Settling
 

@@ -2,8 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from spanproof_collector.trials.grouping import TraceInfo, TraceKey
+
+CONTINUED_BY: Final = (("ends", "extends"), ("asked", "holds"), ("asked", "answered"))
+"""Kinds of join keys: where a trace stopped, and how one that goes on from there says so."""
+
+_STOPPED: Final = {continuing: stopped for stopped, continuing in CONTINUED_BY}
 
 
 def history_links(traces: Sequence[TraceInfo], keys: Mapping[TraceKey, frozenset[str]]) -> dict[TraceKey, TraceKey]:
@@ -17,7 +23,7 @@ def history_links(traces: Sequence[TraceInfo], keys: Mapping[TraceKey, frozenset
     for trace in traces:
         for key in keys.get(trace.key, frozenset()):
             kind, _, value = key.partition(":")
-            if kind in ("ends", "asked"):
+            if kind in _STOPPED.values():
                 ends[(trace.project, f"{kind}:{value}")].append(trace)
     links: dict[TraceKey, TraceKey] = {}
     taken: set[TraceKey] = set()
@@ -25,7 +31,7 @@ def history_links(traces: Sequence[TraceInfo], keys: Mapping[TraceKey, frozenset
         found: dict[TraceKey, TraceInfo] = {}
         for key in keys.get(trace.key, frozenset()):
             kind, _, value = key.partition(":")
-            wanted = {"extends": "ends", "holds": "asked", "answered": "asked"}.get(kind)
+            wanted = _STOPPED.get(kind)
             for other in ends.get((trace.project, f"{wanted}:{value}"), ()) if wanted else ():
                 if (other.start, other.trace_id) < (trace.start, trace.trace_id):
                     found[other.key] = other

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
-from spanproof_collector.store import LooseLogs, Query, Records, Store, list_loose_logs, read_loose_logs
+from spanproof_collector.store import Records, Store, read_loose_logs
 from spanproof_collector.trials.assemble import assemble
-from spanproof_collector.trials.grouping import Links, TraceInfo, TraceKey, TrialRecords, Unit, components, split
-from spanproof_collector.trials.linking import history_links, protocol_links
+from spanproof_collector.trials.finding import find_components
+from spanproof_collector.trials.grouping import Links, TraceInfo, TraceKey, TrialRecords, Unit, split
+from spanproof_collector.trials.listing import list_components
 from spanproof_collector.trials.matching import matches, may_match
 
 _TRACES_AT_ONCE = 200
-_NAMES = ("tasks", "suites", "variants")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,64 +52,6 @@ class Component:
     def wanted(self) -> list[Member]:
         """The trials that are asked for."""
         return [member for member in self.members if member.wanted]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """What the projection knows of every trace, the traces of a component together. No span was read for it."""
-
-    components: list[list[TraceInfo]]
-    links: Links
-    loose: dict[TraceKey, LooseLogs]
-    """The log records that name no trace, by what stands for a trace of theirs."""
-
-
-def _traces(store: Store) -> list[TraceInfo]:
-    found = []
-    for block in store.blocks(Query.LIST_TRACES):
-        for project, trace_id, start, end, sessions, labels, protocol, received, *names in block:
-            found.append(
-                TraceInfo(
-                    project=cast(str, project),
-                    trace_id=cast(str, trace_id),
-                    start=cast(int, start),
-                    end=cast(int, end),
-                    sessions=tuple(cast("list[str]", sessions)),
-                    labels=tuple(cast("list[str]", labels)),
-                    protocol=bool(protocol),
-                    received=cast(int, received) * 1_000_000,
-                    names={
-                        field: frozenset(cast("list[str]", values)) for field, values in zip(_NAMES, names, strict=True)
-                    },
-                )
-            )
-    return found
-
-
-def _loose(known: LooseLogs) -> TraceInfo:
-    """Log records without a trace, beside the traces: they belong where their session or trial is."""
-    project, session_id, trial_id = known.key
-    return TraceInfo(
-        project=project,
-        trace_id=f"\0{session_id}\0{trial_id}",
-        start=known.first,
-        end=known.last,
-        sessions=(session_id,) if session_id else (),
-        labels=(trial_id,) if trial_id else (),
-        received=known.received,
-        loose=True,
-    )
-
-
-def _links(store: Store, traces: Sequence[TraceInfo], unit: Unit) -> Links:
-    """Which trace goes on where another stopped; only asked where some trace carries no session."""
-    if unit == "trace" or not any(trace.bare for trace in traces):
-        return Links()
-    keys: dict[TraceKey, frozenset[str]] = {}
-    for block in store.blocks(Query.LIST_JOIN_KEYS):
-        for project, trace_id, found in block:
-            keys[(cast(str, project), cast(str, trace_id))] = frozenset(cast("list[str]", found))
-    return Links(history=history_links(traces, keys), protocol=protocol_links(traces))
 
 
 def _batches(groups: Iterator[list[TraceInfo]]) -> Iterator[list[list[TraceInfo]]]:
@@ -162,15 +103,6 @@ def _time(item: Span | LogRecord) -> int:
     return item.start if isinstance(item, Span) else item.time or item.observed_time
 
 
-def list_components(store: Store, *, unit: Unit = "session") -> Listing:
-    """Return every trace, those of a component together, components in the order of their first starts."""
-    traces = _traces(store)
-    loose = {_loose(logs).key: logs for logs in list_loose_logs(store)}
-    traces += map(_loose, loose.values())
-    links = _links(store, traces, unit)
-    return Listing(components=list(components(traces, links, unit=unit)), links=links, loose=loose)
-
-
 def read_components(
     store: Store,
     wanted: Filter | None = None,
@@ -195,7 +127,7 @@ def read_components(
         catalogue: what people say of tools.
     """
     asked = wanted or Filter()
-    listing = list_components(store, unit=unit)
+    listing = find_components(store, asked, traces, unit=unit) or list_components(store, unit=unit)
     groups = [
         group
         for group in listing.components

@@ -5,11 +5,10 @@ version and hash of that file say which prices were used. Nothing is rounded.
 """
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -74,7 +73,8 @@ def _providers(name: str | None) -> list[str | None]:
     return [_PROVIDERS.get(plain) or _PROVIDERS.get(head) or plain, head]
 
 
-def _model(names: Sequence[str], provider: str | None) -> "tuple[str, ModelInfo] | None":
+@lru_cache(maxsize=1024)  # the catalogue goes through all its models, and the calls of a trial mostly name one
+def _model(names: tuple[str, ...], provider: str | None) -> "tuple[str, ModelInfo] | None":
     for name in names:
         for provider_id in _providers(provider):
             try:
@@ -95,7 +95,7 @@ def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None,
     """
     from genai_prices import types
 
-    names = [name for name in models if name]
+    names = tuple(name for name in models if name)
     if not names:
         return Price(usd=None, reason="no model name")
     if usage.input_tokens is None or usage.output_tokens is None:
