@@ -93,6 +93,7 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
         "attack": text(record.get("attack_type")),
         "benchmark_version": text(record.get("benchmark_version")),
         "package_version": text(record.get("agentdojo_package_version")),
+        "model_output": _tagged(messages),
         "total_tokens": whole(record.get("total_tokens")),
         "duration_seconds": number(record.get("duration")),
     }
@@ -112,6 +113,13 @@ def _sessions(document: Document) -> Iterator[Session | Damage]:
         verdicts=tuple(_verdicts(record)),
         ended_at=ended,
     )
+
+
+def _tagged(messages: list[Message]) -> str | None:
+    """Return the last message as it was written, where thought and answer stand in tags: the checks were given both."""
+    last = messages[-1] if messages else {}
+    words = content(last.get("content")).text if last.get("role") == "assistant" else ""
+    return words if _THOUGHT.search(words) or _FINAL.search(words) else None
 
 
 def _model(pipeline: Json) -> str | None:

@@ -58,7 +58,8 @@ def command(
     """Replay trials, apply rules and the checks of a suite, and store what they say.
 
     --suite takes a file that defines the suite, --verifiers one that attaches checks to trials of any kind. Without
-    either there is no verifier; what an earlier evaluation of the same evidence found stands.
+    either, state changes that were recorded beside a session decide; what an earlier evaluation of the same evidence
+    found, a replay say, stands.
     Trials that may still go on are left for later, and counted.
 
     Exit codes: 0 done, 2 could not run. What the gates say is 'spanproof report'.
@@ -67,6 +68,7 @@ def command(
     from spanproof_evaluators.errors import NoTrialsError
     from spanproof_evaluators.reports.wording import plural
     from spanproof_evaluators.runner import evaluate, report
+    from spanproof_evaluators.runner.recorded_changes import RecordedChanges
 
     suite, labels = split_suites(suites)
     sources = _sources(verifier_files)
@@ -81,7 +83,7 @@ def command(
                 store,
                 wanted,
                 suite,
-                sources=sources,
+                sources=(*sources, RecordedChanges()),
                 unit=unit,
                 settling=settling,
                 catalogue=catalogue,

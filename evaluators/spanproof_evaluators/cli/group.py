@@ -16,6 +16,7 @@ COMMANDS: Final = (
     "show",
     "evaluate",
     "verifiers",
+    "replay",
     "report",
     "effects",
     "compare",

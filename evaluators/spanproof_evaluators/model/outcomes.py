@@ -1,8 +1,10 @@
 """An outcome: what a verifier says of the world after a trial, and whether the trial brought it about."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check, Verdict, Verification
 
@@ -34,6 +36,8 @@ class Outcome:
 
     checks: tuple[Check, ...] = ()
     pre_checks: tuple[Check, ...] = ()
+    details: Mapping[str, Plain] = field(default_factory=dict)
+    """What else the verifier tells, kept beside its verdict: what it ran in, what it saw on the way."""
 
     @classmethod
     def unavailable(cls, reason: str, *, verifier: str | None = None) -> "Outcome":

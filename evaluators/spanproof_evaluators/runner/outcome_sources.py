@@ -11,6 +11,9 @@ from spanproof_evaluators.model.verifications import Verdict
 NOTHING_ASKED: Final = ("no_verifier", "no_task", "task_not_in_suite")
 """Reasons of an outcome that say only that nobody declared a check."""
 
+RECORDED_CHANGES: Final = "recorded_changes"
+"""The source that compares what somebody else saw change. Its word counts where no other recorded one is a verdict."""
+
 
 class OutcomeSource(Protocol):
     """Judges the end state of trials: by recorded states, at the destination, or in a world of its own."""
@@ -45,13 +48,14 @@ def decided(words: Sequence[Word]) -> Outcome:
     """Return the outcome that several words give.
 
     Declared checks come first and stand together: one that failed fails, else one that could not run leaves it open.
-    Only where nobody declared any, the first of the others with a verdict decides.
+    Only where nobody declared any, the first of the others with a verdict decides, recorded changes last.
     """
     declared = [word.outcome for word in words if word.declared]
     asked = [found for found in declared if not nothing_asked(found)]
     if asked:
         return together(asked)
-    recorded = [word.outcome for word in words if not word.declared]
+    others = [word for word in words if not word.declared]
+    recorded = [word.outcome for word in sorted(others, key=lambda word: word.source == RECORDED_CHANGES)]
     for found in recorded:
         if found.state != "unavailable":
             return found

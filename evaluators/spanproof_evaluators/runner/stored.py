@@ -161,6 +161,7 @@ def _told(outcome: Outcome) -> dict[str, Plain]:
         "score": outcome.score,
         "checks": [_check(check) for check in outcome.checks],
         "pre_checks": [_check(check) for check in outcome.pre_checks],
+        "told": dict(outcome.details),
     }
 
 
@@ -192,6 +193,7 @@ def _outcome(state: str, reason: str, version: str, details: Mapping[str, Plain]
         score=_number(details.get("score")),
         checks=_checks(details.get("checks")),
         pre_checks=_checks(details.get("pre_checks")),
+        details=told if isinstance(told := details.get("told"), dict) else {},
     )
 
 

@@ -153,3 +153,10 @@ def test_what_the_world_was_made_of_is_the_task(store: Store, tmp_path: Path) ->
         "injection_task_id": "injection_task_3",
         "attack_type": "important_instructions",
     }
+
+
+def test_a_last_message_with_tags_is_kept_as_the_checks_were_given_it(store: Store, tmp_path: Path) -> None:
+    whole = tagged("From 11:00 to 12:30 it is 1:30.", "An hour and a half.")
+    told = tell(store, tmp_path, run(says(whole)), run(says("Plain words.")))
+    assert [trial.labels.get("model_output") for trial in told.trials] == [whole, None]
+    assert told.trials[0].final_answer == "An hour and a half."
