@@ -4,7 +4,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
 └── EvaluatorError
     ├── DocumentError              a file that people write, and that cannot be read as what it is to be
     │   ├── SuiteError             a suite file
-    │   └── VerifierFileError      a verifier file
+    │   ├── VerifierFileError      a verifier file
+    │   └── EnvironmentFileError   a file that defines an environment               (in environments)
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
@@ -12,6 +13,9 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── ChoiceError                an id that fits no trial, or several
     ├── UnreadableEndStateError    a recorded text that is no end state             (in model)
     ├── PlaceholderError           a placeholder that nothing can stand for         (in model)
+    ├── NoWorldError               a recording that no world can be made for        (in environments)
+    ├── MissingExtraError          a package that an environment is made of         (in environments)
+    ├── UnknownEnvironmentError    a name or file that is no environment            (in environments)
     ├── UnknownTokenError          an id that no token has                           (in cli)
     ├── DemoFolderError            a folder with what the demo did not make          (in demo)
     ├── CollectorProcessError      a collector that did not come up or end well      (in demo)

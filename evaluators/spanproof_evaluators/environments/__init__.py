@@ -25,6 +25,7 @@ from spanproof_evaluators.environments.folder import FolderEnvironment
 from spanproof_evaluators.environments.sqlite import SqliteEnvironment
 from spanproof_evaluators.environments.tau2 import Tau2
 from spanproof_evaluators.errors import EvaluatorError
+from spanproof_evaluators.model.documents import SUFFIXES
 
 __all__ = [
     "ENTRY_POINTS",
@@ -53,8 +54,6 @@ ENVIRONMENTS: Final[tuple[Environment, ...]] = (Tau2(), AgentDojo())
 ENTRY_POINTS: Final = "spanproof.environments"
 """The group in which other packages list theirs: a name, and what makes the environment when it is called."""
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
-
 
 class UnknownEnvironmentError(EvaluatorError):
     """A name or file that is no environment."""
@@ -80,9 +79,9 @@ def environment(asked: str) -> Environment:
         EnvironmentFileError: the file defines none.
     """
     path = Path(asked)
-    if path.suffix in _SUFFIXES or path.is_file():
+    if path.suffix in SUFFIXES or path.is_file():
         if not path.is_file():
-            raise EnvironmentFileError(path, "there is no such file")
+            raise EnvironmentFileError(str(path), "", "there is no such file")
         config, version = read_config(path)
         if isinstance(config, SqliteConfig):
             return SqliteEnvironment(config, path.parent, version)

@@ -2,24 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
-from spanproof_evaluators.errors import EvaluatorError
-from spanproof_evaluators.model.canonical import Plain, digest
-
-_LARGEST: Final = 1024 * 1024
+from spanproof_evaluators.errors import DocumentError
+from spanproof_evaluators.model.canonical import digest
+from spanproof_evaluators.model.documents import read_document
 
 
-class EnvironmentFileError(EvaluatorError):
+class EnvironmentFileError(DocumentError):
     """A file that defines no environment."""
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path}: {why}")
-        self.path = path
-        self.why = why
 
 
 class _Written(BaseModel):
@@ -124,7 +117,8 @@ class FolderConfig(_Config):
     tools: dict[str, Write | Edit | Delete | Move | Read | Run]
 
 
-AnyConfig: TypeAlias = Annotated[SqliteConfig | FolderConfig, Field(discriminator="kind")]
+class _File(RootModel[Annotated[SqliteConfig | FolderConfig, Field(discriminator="kind")]]):
+    """Either of them, told by its kind."""
 
 
 def read_config(path: Path) -> tuple[SqliteConfig | FolderConfig, str]:
@@ -133,22 +127,7 @@ def read_config(path: Path) -> tuple[SqliteConfig | FolderConfig, str]:
     Raises:
         EnvironmentFileError: it cannot be read, or says what no environment can do.
     """
-    try:
-        text = path.read_bytes()
-        if len(text) > _LARGEST:
-            raise EnvironmentFileError(path, f"larger than {_LARGEST} bytes: no configuration")
-        found: Plain = yaml.safe_load(text)
-    except OSError as error:
-        raise EnvironmentFileError(path, f"cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise EnvironmentFileError(path, f"is no YAML: {error}") from error
-    try:
-        adapter: TypeAdapter[SqliteConfig | FolderConfig] = TypeAdapter(AnyConfig)
-        config = adapter.validate_python(found)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise EnvironmentFileError(path, f"{where}: {first['msg']}") from error
+    config = read_document(_File, path, EnvironmentFileError).root
     if not (path.parent / config.start).exists():
-        raise EnvironmentFileError(path, f"start: {config.start} does not exist beside it")
+        raise EnvironmentFileError(str(path), "start", f"{config.start} does not exist beside it")
     return config, digest(config.model_dump(mode="json"))

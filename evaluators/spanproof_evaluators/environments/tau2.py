@@ -181,7 +181,10 @@ def _task_of(recording: Recording) -> Any:
 
 
 def _domain_of(recording: Recording, task: Any) -> str:
-    """Return the domain: as it was recorded, else the only one that has the tools that were called and are meant."""
+    """Return the domain: as it was recorded, else the one with the most of the tools that were called and are meant.
+
+    Tools that several domains have tell nothing: then it is the one that lists the task.
+    """
     named = (recording.suite or "").removesuffix(_WORKFLOW)
     if named in _DOMAINS:
         return named
@@ -192,11 +195,21 @@ def _domain_of(recording: Recording, task: Any) -> str:
     wanted |= {each.name for each in (criteria.actions or ())} if criteria else set()
     wanted |= {each.func_name for each in (criteria.env_assertions or ())} if criteria else set()
     wanted |= {each.func_name for each in (first.initialization_actions or ())} if first else set()
-    fitting = sorted(_DOMAINS, key=lambda domain: -len(wanted & _functions(domain)))
-    best = len(wanted & _functions(fitting[0]))
-    if not best or best == len(wanted & _functions(fitting[1])):
-        raise NoWorldError("domain_unknown", "the recording names no domain, and its tools fit none or several")
+    counts = {domain: len(wanted & _functions(domain)) for domain in _DOMAINS}
+    fitting = [domain for domain in _DOMAINS if counts[domain] == max(counts.values())]
+    if len(fitting) > 1:
+        fitting = [domain for domain in fitting if task.id in _listed(domain)]
+    if len(fitting) != 1:
+        why = "the recording names no domain, and its tools and its task fit none or several"
+        raise NoWorldError("domain_unknown", why)
     return fitting[0]
+
+
+@lru_cache(maxsize=8)
+def _listed(domain: str) -> frozenset[str]:
+    """Return the ids of the tasks that the package has of a domain."""
+    file = _load("tau2.utils.utils").DATA_DIR / "tau2" / "domains" / domain / "tasks.json"
+    return frozenset(str(task["id"]) for task in json.loads(file.read_text(encoding="utf-8")))
 
 
 def _functions(domain: str, *modules: str) -> set[str]:
