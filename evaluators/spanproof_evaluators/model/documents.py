@@ -80,7 +80,8 @@ def parse_document(model: type[ModelT], text: str, name: str, error: type[Docume
     try:
         return model.model_validate_json(text)
     except ValidationError as found:
-        first = found.errors(include_url=False, include_context=False, include_input=False)[0]
+        errors = found.errors(include_url=False, include_context=False, include_input=False)
+        first = min(errors, key=lambda one: one["type"] != "extra_forbidden")  # what is missing may be misspelled there
         location = first["loc"]
         match first["type"]:
             case "extra_forbidden":

@@ -13,7 +13,7 @@ from spanproof_evaluators.verifiers._numbers import numbers
 from tests.evaluators.verifiers.asking import ask, folder, said
 
 
-def asked(answer: str | None, after: EndState | None = None, **fields: object) -> Check:
+def asked(answer: str | None, after: EndState | None = None, /, **fields: object) -> Check:
     state = after or EndState()
     spec = AnswerCheck.model_validate({"kind": "answer", **fields})
     return ask(spec, EndState(answer=answer, files=state.files, places=state.places))

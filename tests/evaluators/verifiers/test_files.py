@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from spanproof_evaluators.verifiers import Check, EndState, FilesCheck
 from spanproof_evaluators.verifiers import _tree as tree
+from spanproof_evaluators.verifiers._kind import GapError
 from tests.evaluators.verifiers.asking import ask, folder, said
 
 TEXT = '{"total": 25, "rows": [1, 2]}'
@@ -108,7 +109,7 @@ def test_a_file_that_becomes_a_link_after_it_was_listed_is_not_read(tmp_path: Pa
         listed = tree.folder(work)
         (work / swap).rename(work / "kept")
         (work / swap).symlink_to(tmp_path / "outside" / ("a.json" if "." in swap else ""))
-        with pytest.raises(tree.GapError, match="file_unreadable"):
+        with pytest.raises(GapError, match="file_unreadable"):
             listed.content("out/a.json")
         (work / swap).unlink()
         (work / "kept").rename(work / swap)

@@ -109,7 +109,7 @@ def address(service: type[Service]) -> str:
     return str(getattr(service, "address"))  # noqa: B009  # set by the server
 
 
-def asked(base: str, path: str, headers: dict[str, str] | None = None, **fields: object) -> list[Check]:
+def asked(base: str, path: str, headers: dict[str, str] | None = None, /, **fields: object) -> list[Check]:
     spec = HttpCheck.model_validate({"kind": "http", "destination": "api", "path": path, **fields})
     place = Place(kind="http", location=base, headers=headers or {})
     return checked(spec, None, EndState(places={"api": place}), Path())

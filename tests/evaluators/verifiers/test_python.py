@@ -69,7 +69,7 @@ AFTER = EndState(
 )
 
 
-def asked(base: Path, function: str, after: EndState = AFTER, **fields: object) -> list[Check]:
+def asked(base: Path, function: str, after: EndState = AFTER, /, **fields: object) -> list[Check]:
     spec = PythonCheck.model_validate({"kind": "python", "function": function, **fields})
     return checked(spec, None, after, base)
 
@@ -151,7 +151,7 @@ def test_its_errors_do_not_tell_secrets(base: Path, monkeypatch: pytest.MonkeyPa
 
 def test_its_definition_changes_with_its_code(base: Path) -> None:
     (before,) = asked(base, "mine.py:yes")
-    (again,) = asked(base, "mine:yes", after=EndState())
+    (again,) = asked(base, "mine:yes", EndState())
     (base / "mine.py").write_text(PREDICATES + "\n# another day\n")
     (after,) = asked(base, "mine.py:yes")
     assert len({before.definition, again.definition, after.definition}) == 3

@@ -93,7 +93,16 @@ def _other(value: object) -> CheckSpec:
 
 
 _Other: TypeAlias = Annotated[
-    CheckSpec, PlainValidator(_other), WithJsonSchema({"type": "object", "required": ["kind"], "title": "another kind"})
+    CheckSpec,
+    PlainValidator(_other),
+    WithJsonSchema(
+        {
+            "title": "A kind that another package brings",
+            "type": "object",
+            "required": ["kind"],
+            "properties": {"kind": {"type": "string", "not": {"enum": list(BUILT_IN)}}},
+        }
+    ),
 ]
 
 AnyCheck: TypeAlias = SerializeAsAny[
