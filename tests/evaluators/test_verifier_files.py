@@ -141,7 +141,7 @@ def test_a_label_may_hold_anything_where_it_is_a_bound_value(store: Store, place
         f"{semconv.LABEL_PREFIX}order": order,
     }
     operation = {"gen_ai.operation.name": "invoke_agent"}
-    put(store, traces([span("invoke_agent", {**operation, **labels})]))
+    put(store, traces(span("invoke_agent", {**operation, **labels})))
     assert judged(store, place / "live.yaml")["labelled"].outcome.state == "verified"
 
 
