@@ -1,6 +1,7 @@
 """A trial put together from its spans and log records. The same records give the same trial, in whatever order."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from spanproof_collector.dialects import attempt_of, evidence, user_of, word
 from spanproof_collector.model.readings import (
@@ -413,8 +414,8 @@ def assemble(
     receipts = tuple(item for item in trial.evidence if isinstance(item, Receipt))
     refusals = tuple(item for item in trial.evidence if isinstance(item, Refusal))
     changes = tuple(item for item in trial.evidence if isinstance(item, RecordedChanges))
-    known = ledger(calls, receipts=receipts, refusals=refusals, changes=changes, tools=tools, catalogue=catalogue)
     by_user = of_user(trial)
+    seen = partial(ledger, refusals=refusals, changes=changes, tools=tools, catalogue=catalogue)
     answer, answer_span = _final_answer(trial)
     content = _content(trial, calls)
     root_missing = (not records.spans and not trial.logged) or _roots_missing(records.spans, whole_traces)
@@ -425,7 +426,10 @@ def assemble(
         termination=_last_said(trial, semconv.TERMINATION_REASON),
         answer=answer,
     )
-    tool_calls = tuple(_tool_call(call, one, trial.models()) for call, one in zip(calls, known, strict=True))
+    tool_calls = tuple(
+        _tool_call(call, one, trial.models())
+        for call, one in zip(calls, seen(calls, receipts=receipts, beside=by_user), strict=True)
+    )
     # a workflow lends its name only where no agent has one, and an agent that works for another one never
     own = (run for _, run in trial.agents() if not run.delegated)
     agents = sorted(own, key=lambda run: run.operation != "invoke_agent")
@@ -487,12 +491,7 @@ def assemble(
         quality=tuple(item for item in trial.evidence if isinstance(item, Quality)),
         end_states=tuple(item for item in trial.evidence if isinstance(item, EndState)),
         foreign_results=trial.foreign,
-        user_calls=tuple(
-            _tool_call(call, one)
-            for call, one in zip(
-                by_user, ledger(by_user, refusals=refusals, tools=tools, catalogue=catalogue), strict=True
-            )
-        ),
+        user_calls=tuple(_tool_call(call, one) for call, one in zip(by_user, seen(by_user, beside=calls), strict=True)),
         recorded_changes=changes,
         spoken=_spoken(trial),
         task_definition=next((told for s in spans if (told := evidence.task(s.attributes)) is not None), None),

@@ -5,13 +5,17 @@ from collections.abc import Mapping, Sequence
 from spanproof_collector.model.trials import RecordedChanges
 from spanproof_collector.model.values import Json
 from spanproof_collector.trials.effects.facts import Facts
+from spanproof_collector.trials.tool_calls import JoinedCall
 
 
-def seen_to_change(calls: Sequence[Facts], changes: Sequence[RecordedChanges]) -> Mapping[int, tuple[bool, str]]:
+def seen_to_change(
+    calls: Sequence[Facts], changes: Sequence[RecordedChanges], beside: Sequence[JoinedCall]
+) -> Mapping[int, tuple[bool, str]]:
     """Return, by place of the call, whether it was seen to change something, and the span that holds the record.
 
     The record is a list of ``{call, tool, changed}``. It counts only where it leaves no doubt which call is which: its
-    tools, at their places, are those of the calls, or of the calls that may have run. Else nothing is taken from it.
+    tools, at their places, are those of the calls, of the calls that may have run, or of all calls with those beside
+    them, which the user made where these are the agent's. Else nothing is taken from it.
     """
     found: dict[int, tuple[bool, str]] = {}
     for record in changes:
@@ -19,29 +23,32 @@ def seen_to_change(calls: Sequence[Facts], changes: Sequence[RecordedChanges]) -
         rows = [row for row in told if isinstance(row, dict)]
         if not rows or len(rows) != len(told):
             continue
-        places = _places(rows, calls)
-        for row, place in zip(rows, places, strict=False):
+        own = {id(one.call): place for place, one in enumerate(calls)}
+        for row, call in zip(rows, _called(rows, calls, beside), strict=False):
             changed = row.get("changed")
-            if isinstance(changed, bool):
-                found[place] = changed, record.span_id
+            if isinstance(changed, bool) and id(call) in own:
+                found[own[id(call)]] = changed, record.span_id
     return found
 
 
-def _places(rows: Sequence[Mapping[str, Json]], calls: Sequence[Facts]) -> list[int]:
-    """Return the place of each row's call; empty where that cannot be told."""
-    every = list(range(len(calls)))
-    ran = [i for i in every if calls[i].ran.executed != "no"]
-    fitting: list[list[int]] = []
-    for order in (every, ran):
-        numbers = [row.get("call", at) for at, row in enumerate(rows)]
-        places = [
-            order[number]
-            for row, number in zip(rows, numbers, strict=True)
-            if isinstance(number, int)
-            and not isinstance(number, bool)
-            and 0 <= number < len(order)
-            and row.get("tool", row.get("name")) == calls[order[number]].call.name
-        ]
-        if len(places) == len(rows) == len(set(places)) and places not in fitting:
-            fitting.append(places)
-    return fitting[0] if len(fitting) == 1 else []
+def _called(
+    rows: Sequence[Mapping[str, Json]], calls: Sequence[Facts], beside: Sequence[JoinedCall]
+) -> Sequence[JoinedCall]:
+    """Return the call of each row; empty where that cannot be told."""
+    every = [one.call for one in calls]
+    ran = [one.call for one in calls if one.ran.executed != "no"]
+    mixed = sorted((*every, *beside), key=lambda call: call.asked_at)
+    fitting: list[list[JoinedCall]] = []
+    for order in (every, ran, mixed):
+        found: list[JoinedCall] = []
+        for at, row in enumerate(rows):
+            number = row.get("call", at)
+            if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(order):
+                break
+            if row.get("tool", row.get("name")) != order[number].name:
+                break
+            found.append(order[number])
+        distinct = len(set(map(id, found))) == len(rows)
+        if len(found) == len(rows) and distinct and list(map(id, found)) not in [list(map(id, f)) for f in fitting]:
+            fitting.append(found)
+    return fitting[0] if len(fitting) == 1 else ()

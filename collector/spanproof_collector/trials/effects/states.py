@@ -43,6 +43,7 @@ def ledger(
     changes: Sequence[RecordedChanges] = (),
     tools: Mapping[str, ToolDefinition],
     catalogue: ToolCatalogue = EMPTY,
+    beside: Sequence[JoinedCall] = (),
 ) -> list[Entry]:
     """Return an entry for each call, in the order of the calls.
 
@@ -53,10 +54,11 @@ def ledger(
         changes: what an environment showed of each call.
         tools: the tools that were offered, with their MCP hints, by name.
         catalogue: what people say of tools.
+        beside: calls of the same session that are none of these: the user's, where these are the agent's.
     """
     facts = [_facts(call, refusals, tools, catalogue) for call in calls]
     seen = assign_receipts(facts, receipts)
-    changed = seen_to_change(facts, changes)
+    changed = seen_to_change(facts, changes, beside)
     looked = looked_up(facts)
     return [
         _entry(one, own, changed.get(place), looks)
