@@ -224,3 +224,46 @@ def test_a_claim_over_an_unknown_effect_is_listed_as_unproven(name: str, tmp_pat
     store = f"chdb://{tmp_path}/store"
     _spanproof("import", "--store", store, str(CAPTURES / name))
     assert "UNPROVEN" in _spanproof("trials", "--store", store)
+
+
+REPORTED, REFUSED, UNKNOWN = (
+    ("yes", "reported", "tool_reported"),
+    ("no", "refused", "refused"),
+    ("unknown", "unknown", "error"),
+)
+DERIVED: dict[str, tuple[str, str, str] | None] = {
+    "anthropic-native-llmerror": None,
+    "claude-code-unknown": UNKNOWN,
+    "mcp-python-sdk-unknown": UNKNOWN,
+    "openinference-openai-agents-unknown": UNKNOWN,
+    "pydantic-ai-approval-denied": REFUSED,
+    "pydantic-ai-approval-ok": REPORTED,
+    "pydantic-ai-v5-unknown": UNKNOWN,
+    "semconv-langchain-unknown-raise": UNKNOWN,
+    "semconv-manual-agent-unknown": UNKNOWN,
+    "semconv-openai-agents-approval-denied": REFUSED,
+    "semconv-openai-agents-approval-ok": REPORTED,
+    "semconv-openai-agents-llmerror": None,
+    "semconv-openai-agents-unknown": UNKNOWN,
+    "vercel-ai-v7-unknown": UNKNOWN,
+}
+"""What the order of wire.md 4.3 derives of the one write of each run: a decision, a result, a timeout or an error whose
+words are left out. ``None``: the model failed before it asked for any tool."""
+
+ENDINGS = ("-unknown", "-denied", "-raise", "-llmerror")
+
+
+def test_every_capture_of_an_odd_ending_is_named() -> None:
+    odd = {name for name in NAMES if name.endswith(ENDINGS) or "-approval-" in name}
+    assert odd == set(DERIVED)
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_the_effect_of_a_run_with_an_odd_ending_is_what_the_wire_allows_to_say(name: str, imported: Imported) -> None:
+    (trial,) = imported[name]
+    effects = [(call["executed"], call["effect"]["state"], call["effect"]["reason"]) for call in trial["tool_calls"]]
+    expected = DERIVED[name]
+    assert effects == ([] if expected is None else [("yes", "none", "read"), expected])
+    assert trial["status"] == ("error" if name.endswith(("-llmerror", "-raise")) else "complete")
+    # a claim is no evidence of an effect, and a refusal is no failure
+    assert all(call["effect"]["resolved_by"] is None for call in trial["tool_calls"])

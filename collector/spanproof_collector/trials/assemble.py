@@ -41,7 +41,7 @@ from spanproof_collector.model.values import Json
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial, read
 from spanproof_collector.trials.claims import RECORDING_CUT, Said, read_claim
 from spanproof_collector.trials.costs import cost_of
-from spanproof_collector.trials.effects import Entry, infer_class, ledger
+from spanproof_collector.trials.effects import Entry, infer_class, ledger, unanswered
 from spanproof_collector.trials.grouping import TrialRecords
 from spanproof_collector.trials.tool_calls import JoinedCall, join, of_user
 from spanproof_instrumentation import semconv
@@ -428,7 +428,9 @@ def assemble(
     )
     tool_calls = tuple(
         _tool_call(call, one, trial.models())
-        for call, one in zip(calls, seen(calls, receipts=receipts, beside=by_user), strict=True)
+        for call, one in zip(
+            calls, seen(calls, receipts=receipts, beside=by_user, unanswered=unanswered(trial)), strict=True
+        )
     )
     # a workflow lends its name only where no agent has one, and an agent that works for another one never
     own = (run for _, run in trial.agents() if not run.delegated)

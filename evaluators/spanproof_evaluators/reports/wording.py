@@ -75,6 +75,7 @@ REASONS: Final[Mapping[str, str]] = {
     "error": "the call ended in an error, nobody looked at the destination",
     "error_text": "the answer tells of an error, nobody looked at the destination",
     "exit_code": "the command ended with an error, nobody looked at the destination",
+    "unanswered": "a request that it made was not answered, nobody looked at the destination",
     "recorded_change": "an environment showed the change",
     "no_recorded_change": "an environment showed no change",
     "looked_up": "a later read looked it up",

@@ -1,6 +1,9 @@
 """What a call may have changed, and what is known of it."""
 
+import json
+
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.model.trials import EffectClass, Trial
 from spanproof_collector.store import Store
@@ -388,3 +391,148 @@ def test_a_result_that_only_mentions_errors_is_a_result(store: Store, result: ob
 def test_a_result_that_was_encoded_twice_is_opened(store: Store) -> None:
     call = _one(store, tool("pay", A, '"{\\"id\\": 7}"')).tool_calls[0]
     assert call.result == {"id": 7}
+
+
+# --- what an environment showed ---------------------------------------------------------------------------------------
+
+
+def _replayed(store: Store, calls: object, *spans: Span) -> Trial:
+    """A trial of these spans whose recording says of each call whether it changed the environment."""
+    told = {"spanproof.recorded_changes.actual": "[]", "spanproof.recorded_changes.calls": json.dumps(calls)}
+    root = span("run", agent(), seconds=99, events=[event("spanproof.recorded_changes", told, at=99)])
+    return trial_of(store, traces(root, *spans))
+
+
+def _ran(name: str, at: int, result: object = "ok", **attributes: object) -> Span:
+    return span(name, tool(name, A, result, **attributes), key=f"s{at}", parent="run", at=at)
+
+
+def _row(number: int, name: str, *, changed: bool) -> dict[str, object]:
+    return {"call": number, "tool": name, "changed": changed}
+
+
+def _states(trial: Trial) -> list[tuple[str, str, str]]:
+    return [(call.effect.effect_class, call.effect.state, call.effect.reason) for call in trial.tool_calls]
+
+
+def test_an_environment_that_was_watched_settles_every_call(store: Store) -> None:
+    names = ["pay", "look_up", "frobnicate", "pay", "read_mail", "twiddle"]
+    changed = [True, False, False, False, True, True]
+    rows = [_row(at, name, changed=did) for at, (name, did) in enumerate(zip(names, changed, strict=True))]
+    trial = _replayed(store, rows, *(_ran(name, at) for at, name in enumerate(names)))
+    assert _states(trial) == [
+        ("write", "verified", "recorded_change"),
+        ("read", "none", "read"),
+        ("unclassified", "none", "no_recorded_change"),
+        ("write", "failed", "no_recorded_change"),
+        ("write", "verified", "recorded_change"),
+        ("write", "verified", "recorded_change"),
+    ]
+    effects = [call.effect for call in trial.tool_calls]
+    assert [(effect.class_source, effect.taken_for) for effect in effects[4:]] == [
+        ("observed", "read"),
+        ("observed", "unclassified"),
+    ]
+    assert effects[0].resolved_by == trial.recorded_changes[0].span_id
+
+
+def test_a_call_that_ended_in_an_error_and_changed_the_environment_took_place(store: Store) -> None:
+    broken = span("pay", tool("pay", A), key="s1", parent="run", at=1, error="timed out")
+    call = _replayed(store, [_row(0, "pay", changed=True)], broken).tool_calls[0]
+    assert (call.executed, call.effect.state) == ("yes", "verified")
+
+
+def test_a_refused_call_stays_refused_and_a_receipt_outranks_what_was_replayed(store: Store) -> None:
+    denied = _ran("pay", 1, None)
+    denied.events.append(event("spanproof.refusal", {"spanproof.refusal.by": "policy"}, at=1))
+    seen = _ran("pay", 3)
+    seen.events.append(event("spanproof.receipt", {"spanproof.receipt.state": "verified"}, at=3))
+    rows = [_row(0, "pay", changed=False), _row(1, "pay", changed=False)]
+    assert [each[1:] for each in _states(_replayed(store, rows, denied, seen))] == [
+        ("refused", "refused"),
+        ("verified", "receipt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [_row(0, "mail", changed=True)],
+        [_row(7, "pay", changed=True)],
+        [_row(-1, "pay", changed=True)],
+        [_row(0, "pay", changed=True), _row(0, "pay", changed=True)],
+        [{"tool": "mail", "changed": True}],
+        [{"call": True, "tool": "pay", "changed": True}],
+        [{"call": 0, "tool": "pay", "changed": 1}],
+        [_row(0, "pay", changed=True), "torn"],
+        {"call": 0},
+        [],
+    ],
+)
+def test_a_record_that_does_not_fit_the_calls_settles_nothing(store: Store, rows: object) -> None:
+    assert _states(_replayed(store, rows, _ran("pay", 1), _ran("look_up", 3)))[0] == (
+        "write",
+        "reported",
+        "tool_reported",
+    )
+
+
+def test_a_record_that_fits_in_two_ways_settles_nothing(store: Store) -> None:
+    """The first call was refused: does the record count it, or only what ran?"""
+    denied = _ran("pay", 1, None)
+    denied.events.append(event("spanproof.refusal", {}, at=1))
+    trial = _replayed(store, [_row(0, "pay", changed=True)], denied, _ran("pay", 3))
+    assert [call.effect.state for call in trial.tool_calls] == ["refused", "reported"]
+
+
+def test_a_record_may_count_the_users_calls_with_the_agents(store: Store) -> None:
+    rows = [_row(0, "toggle_data", changed=True), _row(2, "pay", changed=True)]
+    by_user = {"spanproof.tool.requestor": "user"}
+    trial = _replayed(store, rows, _ran("toggle_data", 1, **by_user), _ran("look_up", 3), _ran("pay", 5))
+    assert [call.effect.state for call in trial.tool_calls] == ["none", "verified"]
+    assert [(call.name, call.effect.state) for call in trial.user_calls] == [("toggle_data", "verified")]
+
+
+# --- requests that a tool made --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("requests", "state"),
+    [
+        pytest.param([({"http.request.method": "POST"}, "connection reset")], "unknown", id="no response"),
+        pytest.param([({}, "connection reset")], "unknown", id="nobody says what it asked for"),
+        pytest.param(
+            [({"http.request.method": "POST", "http.response.status_code": 500}, "500")], "reported", id="a response"
+        ),
+        pytest.param([({"http.request.method": "GET"}, "connection reset")], "reported", id="a read"),
+        pytest.param([({"db.operation.name": "select"}, "connection reset")], "reported", id="a query"),
+        pytest.param([({"db.operation.name": "INSERT"}, "connection reset")], "unknown", id="an insert"),
+        pytest.param(
+            [({"http.request.method": "POST"}, "connection reset"), ({"http.request.method": "POST"}, None)],
+            "reported",
+            id="made again, and answered",
+        ),
+        pytest.param([({"http.request.method": "POST"}, None)], "reported", id="it went well"),
+    ],
+)
+def test_a_request_of_a_tool_that_failed_without_a_response_leaves_its_effect_open(
+    store: Store, requests: list[tuple[dict[str, object], str | None]], state: str
+) -> None:
+    """The tool says that all went well; the span of its outbound request knows better."""
+    spans = [span("run", agent(), seconds=9), span("pay", tool("pay", A, "paid"), parent="run", seconds=8)]
+    for at, (attributes, error) in enumerate(requests):
+        made = span("POST", attributes, key=f"q{at}", parent="pay", at=at, error=error)
+        made.kind = Span.SPAN_KIND_CLIENT
+        spans.append(made)
+    call = trial_of(store, traces(*spans)).tool_calls[0]
+    assert (call.executed, call.effect.state) == ("yes", state)
+    assert call.effect.reason == ("unanswered" if state == "unknown" else "tool_reported")
+
+
+def test_an_inference_that_failed_within_a_tool_is_no_request_of_the_tools(store: Store) -> None:
+    failed = span("chat", chat(None, None), parent="pay", error="connection reset")
+    failed.kind = Span.SPAN_KIND_CLIENT
+    trial = trial_of(
+        store, traces(span("run", agent(), seconds=9), span("pay", tool("pay", A, "paid"), parent="run"), failed)
+    )
+    assert trial.tool_calls[0].effect.state == "reported"

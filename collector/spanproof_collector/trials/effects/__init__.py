@@ -8,6 +8,7 @@
 from spanproof_collector.trials.effects.catalogue_file import parse_catalogue, read_catalogue
 from spanproof_collector.trials.effects.identity import key_in
 from spanproof_collector.trials.effects.names import infer_class, runs_commands, words_of
+from spanproof_collector.trials.effects.outbound import unanswered
 from spanproof_collector.trials.effects.states import Entry, ledger
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "parse_catalogue",
     "read_catalogue",
     "runs_commands",
+    "unanswered",
     "words_of",
 ]

@@ -103,7 +103,8 @@ class Ran:
 
     ``why`` is one of ``refused``, ``deferred``, ``validation`` (it never began), ``result``, ``status`` (a recording
     without results says that it went well), ``exit_code`` (it ran, and its command ended with another code than 0),
-    ``error``, ``error_text``, ``no_result``, ``not_recorded``.
+    ``unanswered`` (it ran, and a request that it made failed without a response), ``error``, ``error_text``,
+    ``no_result``, ``not_recorded``.
     """
 
     executed: Executed

@@ -1,7 +1,7 @@
 """The ledger: each call's effect once, its class and whose word that is, its state and what settles it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from spanproof_collector.model.readings import ToolDefinition
 from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
@@ -44,6 +44,7 @@ def ledger(
     tools: Mapping[str, ToolDefinition],
     catalogue: ToolCatalogue = EMPTY,
     beside: Sequence[JoinedCall] = (),
+    unanswered: Set[tuple[str, str]] = frozenset(),
 ) -> list[Entry]:
     """Return an entry for each call, in the order of the calls.
 
@@ -55,8 +56,9 @@ def ledger(
         tools: the tools that were offered, with their MCP hints, by name.
         catalogue: what people say of tools.
         beside: calls of the same session that are none of these: the user's, where these are the agent's.
+        unanswered: tool spans whose outbound request failed without a response, by trace and span id.
     """
-    facts = [_facts(call, refusals, tools, catalogue) for call in calls]
+    facts = [_facts(call, refusals, tools, catalogue, unanswered) for call in calls]
     seen = assign_receipts(facts, receipts)
     changed = seen_to_change(facts, changes, beside)
     looked = looked_up(facts)
@@ -67,14 +69,22 @@ def ledger(
 
 
 def _facts(
-    call: JoinedCall, refusals: Sequence[Refusal], tools: Mapping[str, ToolDefinition], catalogue: ToolCatalogue
+    call: JoinedCall,
+    refusals: Sequence[Refusal],
+    tools: Mapping[str, ToolDefinition],
+    catalogue: ToolCatalogue,
+    unanswered: Set[tuple[str, str]],
 ) -> Facts:
     own = {item.span.span_id for item, _ in call.runs}
+    ran = outcome_of_run(call, [item for item in refusals if item.span_id in own])
+    doubtful = any((item.span.trace_id, item.span.span_id) in unanswered for item, _ in call.runs)
+    if doubtful and ran.executed == "yes":
+        ran = replace(ran, why="unanswered")
     effect_class, source = class_of(call, tools, catalogue)
     entry = catalogue.of(call.name)
     return Facts(
         call=call,
-        ran=outcome_of_run(call, [item for item in refusals if item.span_id in own]),
+        ran=ran,
         effect_class=effect_class,
         class_source=source,
         names=names_of_call(call, entry),
@@ -138,6 +148,6 @@ def _state(
         return "none" if nothing else "failed", "no_recorded_change", changed[1]
     if looked.state is not None:
         return looked.state, "looked_up", looked.span_id
-    if ran.executed == "yes" and ran.why != "exit_code":
+    if ran.executed == "yes" and ran.why not in ("exit_code", "unanswered"):
         return "reported", "tool_reported", None
     return "unknown", ran.why, None

@@ -7,6 +7,7 @@ from spanproof_collector.model.trials import Receipt, ToolCall, Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.reports.proof import claimed_by, place, seen, unmatched
+from spanproof_evaluators.reports.terminal._effects import print_effects
 from spanproof_evaluators.reports.terminal._layout import (
     COLORS,
     print_block,
@@ -50,6 +51,7 @@ def print_trial(console: Console, one: Assessment) -> None:
             *spans([receipt.span_id]),
         ]
         _field(console, "receipt", [Text("of no call", style="yellow"), *chunks])
+    print_effects(console, trial)
     _evidence(console, trial)
     if one.outcome.checks:
         print_heading(console, "Checks")
