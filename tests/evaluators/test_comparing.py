@@ -1,6 +1,7 @@
 """Comparisons: what is refused, what is said, and how sure."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,19 @@ from spanproof_evaluators.__main__ import main
 from spanproof_evaluators.errors import UnequalSetsError
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.comparisons import Comparison
-from spanproof_evaluators.runner import compare
+from spanproof_evaluators.runner import compare as compare_observations
+from spanproof_evaluators.runner import observed
 from tests.evaluators.factories import assessed, suite, trial
 from tests.evaluators.shop import SUITE, attempt
 from tests.evaluators.test_reliability import runs
 from tests.storing import put
+
+
+def compare(
+    a: Sequence[Assessment], b: Sequence[Assessment], *, names: tuple[str, str], margin: float = 0.05
+) -> Comparison:
+    """Compare assessed trials."""
+    return compare_observations([*map(observed, a)], [*map(observed, b)], names=names, margin=margin)
 
 
 def pairs(*, worse: int, better: int, same: int, margin: float = 0.05) -> Comparison:

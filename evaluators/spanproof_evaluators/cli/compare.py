@@ -59,7 +59,7 @@ def command(
     """
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import FilterError
-    from spanproof_evaluators.runner import assess, compare
+    from spanproof_evaluators.runner import assess, compare, observed
 
     if given.get("variants"):
         raise FilterError("compare takes its variants as A and B; leave --variant out")
@@ -68,7 +68,7 @@ def command(
     wanted = read_filter({**given, "suites": labels, "variants": (baseline, candidate)})
     with open_existing(address) as store:
         found = list(assess(store, wanted, suite, unit=unit, settling=settling))
-    a, b = ([one for one in found if one.trial.variant == name] for name in (baseline, candidate))
+    a, b = ([observed(one) for one in found if one.trial.variant == name] for name in (baseline, candidate))
     made = compare(a, b, names=(baseline, candidate), margin=margin / 100)
     if as_json:
         from spanproof_evaluators.reports.machine import line

@@ -1,12 +1,37 @@
 """A comparison: two variants on the same tasks, as often each, with what may be said of their difference."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 from spanproof_evaluators.model.canonical import Plain
 
 Word = Literal["improved", "non_inferior", "inconclusive", "regressed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a comparison takes of one trial. ``None`` is no value; so it can be saved as a baseline and read back."""
+
+    trial_id: str
+    task_id: str | None
+    category: str = ""
+    left_out: str | None = None
+    """Why the trial is no attempt: ``infrastructure``, ``waiting``, ``cancelled``."""
+
+    solved: bool | None = None
+    false_success: bool | None = None
+    """``False`` also where nothing was claimed; ``None`` without a verdict."""
+
+    cost_usd: Decimal | None = None
+    tokens: int | None = None
+    tool_calls: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What may have been varied: agent, model, version, labels of the user's."""
+
+    evidence: str = ""
+    """SHA-256 of the trial that it was taken from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """The runner: trials out of the store, verdicts into it, numbers out of both."""
 
 from spanproof_evaluators.runner.assessing import assess, assess_trial, evaluate
-from spanproof_evaluators.runner.comparing import compare
+from spanproof_evaluators.runner.comparing import compare, observed
 from spanproof_evaluators.runner.measuring import measure
 from spanproof_evaluators.runner.reporting import report
 
-__all__ = ["assess", "assess_trial", "compare", "evaluate", "measure", "report"]
+__all__ = ["assess", "assess_trial", "compare", "evaluate", "measure", "observed", "report"]

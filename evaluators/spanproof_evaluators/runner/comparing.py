@@ -1,32 +1,56 @@
 """Comparing two variants: paired by task, clustered, refused where the sets are not the same (evaluators.md B40)."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from math import sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import Final, TypeAlias
 
 from spanproof_evaluators.errors import UnequalSetsError
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.model.comparisons import Compared, Comparison, Word
+from spanproof_evaluators.model.comparisons import Compared, Comparison, Observation, Word
 from spanproof_evaluators.stats.comparisons import mcnemar, sign_flip
 from spanproof_evaluators.stats.intervals import mean_interval, student_t
 from spanproof_evaluators.stats.multiplicity import holm
 
-Trials: TypeAlias = Sequence[Assessment]
-Value: TypeAlias = Callable[[Assessment], float | None]
+Observations: TypeAlias = Sequence[Observation]
+Value: TypeAlias = Callable[[Observation], float | None]
 
 _ALPHA: Final = 0.05
 _OWN: Final = frozenset({"task", "trial", "attempt", "variant", "suite", "session"})
 """Labels that name the trial and do not tell what was varied."""
 
 
-def compare(a: Trials, b: Trials, *, names: tuple[str, str], margin: float = 0.05) -> Comparison:
+def observed(one: Assessment) -> Observation:
+    """Return what a comparison takes of an assessed trial."""
+    trial = one.trial
+    usage = trial.usage
+    whole = usage.input_tokens is not None and usage.output_tokens is not None
+    metered = whole and not trial.completeness.unmetered_calls
+    told = {"agent": trial.agent_name, "agent_version": trial.agent_version, "model": ", ".join(trial.models) or None}
+    labels = {key: value for key, value in trial.labels.items() if key.split(".")[0] not in _OWN}
+    return Observation(
+        trial_id=trial.trial_id,
+        task_id=trial.task_id,
+        category=one.task.category if one.task is not None else "",
+        left_out=one.left_out,
+        solved=one.solved,
+        false_success=None if one.outcome.state == "unavailable" else one.false_success is True,
+        cost_usd=trial.cost.usd if trial.cost.covered else None,
+        tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0) if metered else None,
+        tool_calls=len(trial.tool_calls) if trial.completeness.calls_whole else None,
+        labels={key: value for key, value in (told | labels).items() if value is not None},
+        evidence=one.evidence,
+    )
+
+
+def compare(a: Observations, b: Observations, *, names: tuple[str, str], margin: float = 0.05) -> Comparison:
     """Return what may be said of variant b against variant a.
 
     Args:
-        a: the assessed trials of the one that is there, the baseline.
+        a: the trials of the one that is there, the baseline.
         b: those of the one that is to replace it.
         names: of both.
         margin: the drop of the solve rate that is accepted, as a share.
@@ -60,18 +84,16 @@ def compare(a: Trials, b: Trials, *, names: tuple[str, str], margin: float = 0.0
     )
 
 
-def _by_task(trials: Trials, name: str) -> dict[str, list[Assessment]]:
-    found: defaultdict[str, list[Assessment]] = defaultdict(list)
+def _by_task(trials: Observations, name: str) -> dict[str, list[Observation]]:
+    found: defaultdict[str, list[Observation]] = defaultdict(list)
     for one in trials:
-        if one.trial.task_id is None:
-            raise UnequalSetsError(
-                f"trial {one.trial.trial_id} of {name} has no task, so there is nothing to pair it with"
-            )
-        found[one.trial.task_id].append(one)
+        if one.task_id is None:
+            raise UnequalSetsError(f"trial {one.trial_id} of {name} has no task, so there is nothing to pair it with")
+        found[one.task_id].append(one)
     return dict(sorted(found.items()))
 
 
-def _same(old: Mapping[str, Trials], new: Mapping[str, Trials], names: tuple[str, str]) -> None:
+def _same(old: Mapping[str, Observations], new: Mapping[str, Observations], names: tuple[str, str]) -> None:
     """Refuse sets that differ, and say in what."""
     told = []
     for name, mine, theirs in ((names[0], old, new), (names[1], new, old)):
@@ -93,50 +115,34 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _solved(one: Assessment) -> float | None:
-    return None if one.solved is None else float(one.solved)
-
-
-def _false_success(one: Assessment) -> float | None:
-    """A false success among all trials with a verdict: its own denominator is that of no other measure."""
-    return None if one.outcome.state == "unavailable" else float(one.false_success is True)
-
-
-def _cost(one: Assessment) -> float | None:
-    return float(one.trial.cost.usd) if one.trial.cost.covered and one.trial.cost.usd is not None else None
-
-
-def _tokens(one: Assessment) -> float | None:
-    usage = one.trial.usage
-    if usage.input_tokens is None or usage.output_tokens is None or one.trial.completeness.unmetered_calls:
-        return None
-    return float(usage.input_tokens + usage.output_tokens)
-
-
-def _calls(one: Assessment) -> float | None:
-    return float(len(one.trial.tool_calls)) if one.trial.completeness.calls_whole else None
+def _number(value: float | Decimal | bool | None) -> float | None:
+    return None if value is None else float(value)
 
 
 _BESIDE: Final[Mapping[str, Value]] = {
-    "false_success": _false_success,
-    "cost_usd": _cost,
-    "tokens": _tokens,
-    "tool_calls": _calls,
+    "false_success": lambda one: _number(one.false_success),
+    "cost_usd": lambda one: _number(one.cost_usd),
+    "tokens": lambda one: _number(one.tokens),
+    "tool_calls": lambda one: _number(one.tool_calls),
 }
 """What explains, lower being better; it decides nothing."""
 
 
-def _category(trials: Trials) -> str:
-    return next((one.task.category for one in trials if one.task is not None and one.task.category), "")
+def _solved(one: Observation) -> float | None:
+    return _number(one.solved)
 
 
-def _mean(trials: Trials, value: Value) -> float | None:
+def _category(trials: Observations) -> str:
+    return next((one.category for one in trials if one.category), "")
+
+
+def _mean(trials: Observations, value: Value) -> float | None:
     """The mean over the trials that have the value; ``None`` where none has."""
     kept = [found for one in trials if one.left_out is None and (found := value(one)) is not None]
     return fmean(kept) if kept else None
 
 
-def _compared(name: str, old: Mapping[str, Trials], new: Mapping[str, Trials], value: Value) -> Compared:
+def _compared(name: str, old: Mapping[str, Observations], new: Mapping[str, Observations], value: Value) -> Compared:
     """Return the paired difference of one measure."""
     means = [(_mean(old[task], value), _mean(new[task], value)) for task in old]
     pairs = [(x, y) for x, y in means if x is not None and y is not None]
@@ -230,7 +236,7 @@ def _vetoes(parts: Sequence[Compared]) -> list[Compared]:
     return found
 
 
-def _differing(a: Trials, b: Trials) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _differing(a: Observations, b: Observations) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return the labels whose values differ between the two variants."""
     old, new = _labels(a), _labels(b)
     return {
@@ -240,17 +246,9 @@ def _differing(a: Trials, b: Trials) -> dict[str, tuple[tuple[str, ...], tuple[s
     }
 
 
-def _labels(trials: Trials) -> dict[str, tuple[str, ...]]:
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+def _labels(trials: Observations) -> dict[str, tuple[str, ...]]:
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for one in trials:
-        trial = one.trial
-        told = {
-            "agent": trial.agent_name,
-            "agent_version": trial.agent_version,
-            "model": ", ".join(trial.models) or None,
-        }
-        labels = {key: value for key, value in trial.labels.items() if key.split(".")[0] not in _OWN}
-        for key, value in (told | labels).items():
-            if value is not None:
-                found[key][value] += 1
+        for key, value in one.labels.items():
+            found[key].add(value)
     return {key: tuple(sorted(values)) for key, values in found.items()}
