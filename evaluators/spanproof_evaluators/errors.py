@@ -5,6 +5,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── DocumentError              a file that people write, and that cannot be read as what it is to be
     │   ├── SuiteError             a suite file
     │   ├── VerifierFileError      a verifier file
+    │   ├── PolicyError            a release policy
+    │   ├── BaselineError          a saved baseline
     │   └── EnvironmentFileError   a file that defines an environment               (in environments)
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
@@ -50,6 +52,14 @@ class SuiteError(DocumentError):
 
 class VerifierFileError(DocumentError):
     """A verifier file that cannot be read as one."""
+
+
+class PolicyError(DocumentError):
+    """A release policy that cannot be read as one."""
+
+
+class BaselineError(DocumentError):
+    """A baseline that is not there, cannot be read, or is there already."""
 
 
 class MeasureError(EvaluatorError, TypeError):

@@ -20,6 +20,8 @@ COMMANDS: Final = (
     "report",
     "effects",
     "compare",
+    "gate",
+    "baseline",
     "reindex",
     "export",
     "delete",

@@ -10,21 +10,13 @@ from spanproof_evaluators.model.measures import Measure, money
 def decide(policy: Sequence[Gate], measures: Mapping[str, Measure], *, no_effects_expected: bool = False) -> Decision:
     """Return the decision: the first hard gate that fails decides, else what keeps it open, else it passes.
 
-    Every gate is evaluated. A gate that is not hard and fails leaves the decision to a person: it is ``inconclusive``.
-    ``no_effects_expected`` says that every task declares that it is done without effects.
+    Every gate is evaluated. ``no_effects_expected`` says that every task declares that it is done without effects.
     """
-    found = tuple(_result(gate, measures, no_effects_expected) for gate in sorted(policy, key=lambda gate: gate.order))
-    for result in found:
-        if result.gate.hard and result.decision == "fail":
-            return Decision(decision="fail", decided_by=result.gate.id, gates=found)
-    for hard in (True, False):
-        for result in found:
-            if result.gate.hard is hard and result.decision != "pass":
-                return Decision(decision="inconclusive", decided_by=result.gate.id, gates=found)
-    return Decision(decision="pass", decided_by=None, gates=found)
+    found = [judge(gate, measures, no_effects_expected) for gate in sorted(policy, key=lambda gate: gate.order)]
+    return Decision.of(found)
 
 
-def _result(gate: Gate, measures: Mapping[str, Measure], no_effects_expected: bool) -> GateResult:
+def judge(gate: Gate, measures: Mapping[str, Measure], no_effects_expected: bool) -> GateResult:
     """Return what one gate says."""
     measure = measures[gate.measure]
     decision, explanation = _say(gate, measure, measures, no_effects_expected)

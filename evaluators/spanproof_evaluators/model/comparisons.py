@@ -108,6 +108,24 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """The mean of an amount over tasks, as a ratio b / a."""
+
+    name: str
+    a: float | None
+    b: float | None
+    ratio: float | None
+    """``None`` where a task lacks it on a side, or a's mean is 0."""
+
+    standard_error: float | None
+    """By linearization over tasks (W. G. Cochran, Sampling Techniques, 1977, section 6.3)."""
+
+    tasks: int
+    unavailable: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Variant b against variant a."""
 
@@ -122,6 +140,9 @@ class Comparison:
     categories: tuple[Compared, ...]
     beside: tuple[Compared, ...]
     """What explains: false success, cost, tokens, calls."""
+
+    growth: tuple[Growth, ...]
+    """Cost, tokens and calls as ratios."""
 
     differing: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
     """Labels and models by which the two differ, with the values of each."""

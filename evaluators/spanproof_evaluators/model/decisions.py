@@ -1,5 +1,6 @@
 """Decisions: what ordered gates say of one variant."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -37,6 +38,26 @@ class Gate:
     because: str = ""
     """Why the gate stands where it stands."""
 
+    owner: str = ""
+    """Who is asked when it does not pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRates:
+    """How often a gate is wrong on a set of tasks like this one; ``None`` where nothing can be said."""
+
+    false_alarm: float | None
+    """The chance that a variant which is as good as it should be does not get through."""
+
+    power: float | None
+    """The chance that one which is five points (or percent) worse than the limit allows does not get through."""
+
+    mde: float | None
+    """The smallest shortfall that is stopped in 80 of 100 cases."""
+
+    basis: str
+    """What the figures assume."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
@@ -47,9 +68,10 @@ class GateResult:
     measure: Measure
     limit: str
     explanation: str
+    errors: ErrorRates | None = None
 
     def to_json(self) -> dict[str, Plain]:
-        """Return the gate as the machine-readable interface spells it; error rates come with comparisons."""
+        """Return the gate as the machine-readable interface spells it."""
         return {
             "id": self.gate.id,
             "order": self.gate.order,
@@ -58,9 +80,11 @@ class GateResult:
             "measure": self.measure.to_json(),
             "limit": self.limit,
             "explanation": self.explanation,
-            "false_alarm_rate": None,
-            "power": None,
-            "mde": None,
+            "false_alarm_rate": self.errors.false_alarm if self.errors else None,
+            "power": self.errors.power if self.errors else None,
+            "mde": self.errors.mde if self.errors else None,
+            "error_basis": self.errors.basis if self.errors else None,
+            "owner": self.gate.owner or None,
         }
 
 
@@ -73,6 +97,22 @@ class Decision:
     """The gate that decided; ``None`` where all pass."""
 
     gates: tuple[GateResult, ...]
+
+    @classmethod
+    def of(cls, gates: Sequence[GateResult]) -> "Decision":
+        """Return the decision: the first hard gate that fails, else what keeps it open, else it passes.
+
+        A gate that is not hard and fails leaves the decision to a person: it is ``inconclusive``.
+        """
+        found = tuple(gates)
+        for result in found:
+            if result.gate.hard and result.decision == "fail":
+                return cls(decision="fail", decided_by=result.gate.id, gates=found)
+        for hard in (True, False):
+            for result in found:
+                if result.gate.hard is hard and result.decision != "pass":
+                    return cls(decision="inconclusive", decided_by=result.gate.id, gates=found)
+        return cls(decision="pass", decided_by=None, gates=found)
 
     def to_json(self) -> dict[str, Plain]:
         """Return the decision as the machine-readable interface spells it."""

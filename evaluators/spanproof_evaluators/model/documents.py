@@ -100,15 +100,25 @@ def parse_document(model: type[ModelT], text: str, name: str, error: type[Docume
 
 
 def _fields(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that are known at a place."""
-    here: type[BaseModel] | None = model
+    """Return the keys that are known at a place. A part of it may be a field, a place in a list, or a kind."""
+    here = [model]
     for part in location:
+        if isinstance(part, int):
+            continue
         if part in BUILT_IN:
-            here = BUILT_IN[str(part)]
-        elif isinstance(part, str) and here is not None:
-            field = here.model_fields.get(part)
-            here = next(_models(field.annotation), None) if field else None
-    return [field.alias or name for name, field in here.model_fields.items()] if here else []
+            here = [BUILT_IN[part]]
+        elif of_kind := [one for one in here if part in _kinds(one)]:
+            here = of_kind
+        else:
+            fields = [one.model_fields[part] for one in here if part in one.model_fields]
+            here = [found for field in fields for found in _models(field.annotation)]
+    return [field.alias or name for one in here for name, field in one.model_fields.items()]
+
+
+def _kinds(model: type[BaseModel]) -> tuple[object, ...]:
+    """Return the values of a model's ``kind``."""
+    field = model.model_fields.get("kind")
+    return get_args(field.annotation) if field else ()
 
 
 def _models(annotation: object) -> Iterator[type[BaseModel]]:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from spanproof_evaluators.errors import UnequalSetsError
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.model.comparisons import Compared, Comparison, Observation, Word
+from spanproof_evaluators.model.comparisons import Compared, Comparison, Growth, Observation, Word
 from spanproof_evaluators.stats.comparisons import mcnemar, sign_flip
 from spanproof_evaluators.stats.intervals import mean_interval, student_t
 from spanproof_evaluators.stats.multiplicity import holm
@@ -80,6 +80,7 @@ def compare(a: Observations, b: Observations, *, names: tuple[str, str], margin:
         solve_rate=whole,
         categories=tuple(_vetoes(parts)),
         beside=tuple(_compared(name, old, new, value) for name, value in _BESIDE.items()),
+        growth=tuple(_growth(name, old, new, value) for name, value in _BESIDE.items() if name != "false_success"),
         differing=_differing(a, b),
     )
 
@@ -187,6 +188,34 @@ def _compared(name: str, old: Mapping[str, Observations], new: Mapping[str, Obse
         trials_without=blank,
         trials_left_out=gone,
         mde=(NormalDist().inv_cdf(1 - _ALPHA) + NormalDist().inv_cdf(0.8)) * error if error else None,
+    )
+
+
+def _growth(name: str, old: Mapping[str, Observations], new: Mapping[str, Observations], value: Value) -> Growth:
+    """Return how much the mean of an amount grew."""
+    means = [(_mean(old[task], value), _mean(new[task], value)) for task in old]
+    pairs = [(x, y) for x, y in means if x is not None and y is not None]
+    missing = len(means) - len(pairs)
+    before = fmean(x for x, _ in pairs) if pairs else None
+    after = fmean(y for _, y in pairs) if pairs else None
+    reason = None
+    if missing:
+        reason = f"{missing} of {len(means)} tasks lack it on a side"
+    elif not before:
+        reason = "the baseline's mean is 0"
+    ratio = after / before if reason is None and before and after is not None else None
+    error = None
+    if ratio is not None and before and len(pairs) > 1:
+        error = stdev([(y - ratio * x) / before for x, y in pairs]) / sqrt(len(pairs))
+    return Growth(
+        name=name,
+        a=before,
+        b=after,
+        ratio=ratio,
+        standard_error=error,
+        tasks=len(pairs),
+        unavailable=missing,
+        reason=reason,
     )
 
 

@@ -1,8 +1,9 @@
 """Reports and trials in the terminal. Everything from a trace is text, never markup."""
 
 from spanproof_evaluators.reports.terminal.comparison import print_comparison
+from spanproof_evaluators.reports.terminal.decision import print_decision
 from spanproof_evaluators.reports.terminal.listing import print_trials
 from spanproof_evaluators.reports.terminal.report import print_report
 from spanproof_evaluators.reports.terminal.trial import print_trial
 
-__all__ = ["print_comparison", "print_report", "print_trial", "print_trials"]
+__all__ = ["print_comparison", "print_decision", "print_report", "print_trial", "print_trials"]

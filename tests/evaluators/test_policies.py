@@ -1,0 +1,323 @@
+"""Policies: what they may say, what they decide, and how often they are wrong."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spanproof_collector.store import open_store
+from spanproof_evaluators.__main__ import main
+from spanproof_evaluators.errors import DocumentError, PolicyError
+from spanproof_evaluators.gates import POLICIES, find_policy, release_policy
+from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.decisions import Decision
+from spanproof_evaluators.model.nights import Nights, read_nights
+from spanproof_evaluators.model.policies import LimitGate, Policy, read_policy
+from spanproof_evaluators.runner import gate, observed
+from tests.evaluators.factories import call, suite
+from tests.evaluators.founding import SUITE, TRIALS, request
+from tests.evaluators.test_reliability import runs
+from tests.storing import put
+
+SIZES = {"lookup": 15, "synthesis": 13, "refusal": 10, "multistep": 8, "robustness": 4}
+"""The categories of golden case G20, the founding regression gate."""
+
+BASE = {"lookup": 14, "synthesis": 9, "refusal": 9, "multistep": 4, "robustness": 3}
+NEW = {"lookup": 14, "synthesis": 10, "refusal": 9, "multistep": 6, "robustness": 3}
+
+
+def set_of(solved: dict[str, int], sizes: dict[str, int] = SIZES) -> list[Assessment]:
+    """Return one trial a task, so many of each category solved."""
+    shop = suite(*({"id": f"{name}-{at:02}", "category": name} for name, size in sizes.items() for at in range(size)))
+    letters = {
+        f"{name}-{at:02}": "s" if at < solved[name] else "f" for name, size in sizes.items() for at in range(size)
+    }
+    return [replace(one, task=shop.task(one.trial.task_id)) for one in runs(**letters)]
+
+
+def with_calls(trials: Sequence[Assessment], calls: float) -> list[Assessment]:
+    """Return the trials with so many tool calls on average."""
+    total = round(calls * len(trials))
+    found = []
+    for at, one in enumerate(trials):
+        count = total // len(trials) + (at < total % len(trials))
+        found.append(replace(one, trial=replace(one.trial, tool_calls=tuple(call() for _ in range(count)))))
+    return found
+
+
+def decided(
+    new: Sequence[Assessment],
+    base: Sequence[Assessment] | None,
+    policy: str | Policy = "founding",
+    carried: float = 1.0,
+) -> Decision:
+    found, _ = gate(
+        new,
+        find_policy(policy) if isinstance(policy, str) else policy,
+        name="new",
+        baseline=None if base is None else [observed(one) for one in base],
+        carried=carried,
+    )
+    return found
+
+
+def said(decision: Decision) -> dict[str, str]:
+    return {one.gate.id: one.decision for one in decision.gates}
+
+
+def seed(of: Decision) -> dict[str, str]:
+    """Return what the gates on rates say; tokens are not recorded here."""
+    return {name: word for name, word in said(of).items() if name not in ("tokens",)}
+
+
+def test_the_founding_report_passes_the_founding_gate() -> None:
+    # Golden case G20: 42/50 against 39/50, categories as in SIZES, BASE and NEW; steps 4.2 against 6.8.
+    found = decided(with_calls(set_of(NEW), 4.2), with_calls(set_of(BASE), 6.8))
+    assert set(seed(found).values()) == {"pass"}
+    overall = next(one for one in found.gates if one.gate.id == "overall")
+    assert overall.measure.value == pytest.approx(0.06)
+    tokens = next(one for one in found.gates if one.gate.id == "tokens")
+    assert (tokens.decision, tokens.explanation) == ("fail", "50 of 50 tasks lack it on a side")
+
+
+@pytest.mark.parametrize(
+    ("new", "base", "verdict"),
+    [(41, 42, "pass"), (40, 42, "fail")],  # a drop of exactly 2 points is not more than 2
+)
+def test_the_founding_limit_itself_is_kept(new: int, base: int, verdict: str) -> None:
+    found = decided(set_of({"refusal": new}, {"refusal": 50}), set_of({"refusal": base}, {"refusal": 50}))
+    assert said(found)["overall"] == verdict
+
+
+@pytest.mark.parametrize(("refusals", "verdict"), [(9, "pass"), (8, "fail")])
+def test_nine_refusals_of_ten_are_enough_and_eight_are_not(refusals: int, verdict: str) -> None:
+    new = set_of(NEW | {"refusal": refusals})
+    assert said(decided(new, new))["refusals"] == verdict
+
+
+def test_a_category_that_fell_is_named() -> None:
+    found = said(decided(set_of(NEW | {"robustness": 2}), set_of(BASE)))
+    assert found["category:robustness"] == "fail"
+    assert found["category:lookup"] == "pass"
+
+
+@pytest.mark.parametrize(("new", "base", "verdict"), [(5.46, 4.2, "pass"), (5.6, 4.2, "fail")])
+def test_steps_may_grow_by_three_tenths(new: float, base: float, verdict: str) -> None:
+    found = decided(with_calls(set_of(NEW), new), with_calls(set_of(NEW), base))
+    assert said(found)["steps"] == verdict
+
+
+def test_without_refusals_the_gate_does_not_pass() -> None:
+    sizes = {name: size for name, size in SIZES.items() if name != "refusal"}
+    new = set_of({name: NEW[name] for name in sizes}, sizes)
+    found = decided(new, new)
+    assert said(found)["refusals"] == "fail"
+    assert found.decision == "fail"
+
+
+def test_without_a_baseline_what_needs_one_is_unavailable() -> None:
+    found = decided(set_of(NEW), None, "recommended")
+    overall = next(one for one in found.gates if one.gate.id == "overall")
+    assert (overall.decision, overall.explanation) == ("inconclusive", "no baseline was given")
+    assert found.decision != "pass"
+
+
+def test_every_gate_on_a_rate_says_how_often_it_is_wrong() -> None:
+    found = decided(with_calls(set_of(NEW), 4.2), with_calls(set_of(BASE), 6.8))
+    refusals = next(one for one in found.gates if one.gate.id == "refusals")
+    assert refusals.errors is not None
+    # Golden case G20: true skill 0.95, ten items.
+    assert refusals.errors.false_alarm == pytest.approx(0.08613835589931651, rel=1e-9)
+    overall = next(one for one in found.gates if one.gate.id == "overall").to_json()
+    assert isinstance(overall["false_alarm_rate"], float)
+    assert 0 < overall["false_alarm_rate"] < 0.5
+    assert overall["mde"] is None or isinstance(overall["mde"], float)
+
+
+def test_the_false_alarms_of_the_point_rule_are_exact() -> None:
+    # Golden case G20: fifty tasks, 10 % flip: 24.6 %.
+    letters = "s" * 2 + "f" * 3 + "s" * 45
+    new = {f"t{at:02}": letter for at, letter in enumerate("f" * 2 + "s" * 48)}
+    base = {f"t{at:02}": letter for at, letter in enumerate(letters)}
+    found = decided(runs(**new), runs(**base))
+    overall = next(one for one in found.gates if one.gate.id == "overall")
+    assert overall.errors is not None
+    assert overall.errors.false_alarm == pytest.approx(0.245764563353588, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("worse", "better", "same", "verdict"),
+    [(12, 1, 20, "fail"), (0, 0, 60, "pass"), (3, 3, 14, "inconclusive"), (6, 4, 190, "pass")],
+)
+def test_a_confident_gate_has_three_values(worse: int, better: int, same: int, verdict: str) -> None:
+    def of(letters: str) -> list[Assessment]:
+        return runs(**{f"t{at:03}": letter for at, letter in enumerate(letters)})
+
+    found = decided(
+        of("f" * worse + "s" * better + "s" * same), of("s" * worse + "f" * better + "s" * same), "recommended"
+    )
+    assert said(found)["overall"] == verdict
+
+
+def nightly(carried: float) -> str:
+    base = runs(**{f"t{at}": "s" for at in range(10)})
+    new = runs(**{f"t{at}": "f" if at < 3 else "s" for at in range(10)})
+    return said(decided(new, base, "nightly", carried))["drift"]
+
+
+def test_nights_add_up_their_evidence() -> None:
+    # Three losses of three: 2^3 * 2 * B(4,1) * (1 - 1/16) = 3.75; 3.75 * 5.4 = 20.25
+    assert nightly(1.0) == "pass"
+    assert nightly(5.4) == "fail"
+
+
+def test_a_night_counts_once() -> None:
+    nights = Nights().after("a", 2.0).after("b", 3.0)
+    assert (nights.evidence, nights.after("a", 100.0)) == (6.0, nights)
+
+
+def test_the_recommended_gates_are_those_of_the_report() -> None:
+    ours = {gate.id: gate for gate in release_policy()}
+    for spec in find_policy("recommended").gates:
+        if isinstance(spec, LimitGate):
+            built_in = ours[spec.id]
+            limit = spec.at_least if spec.at_least is not None else spec.at_most
+            assert (spec.measure, spec.what, limit, spec.hard) == (
+                built_in.measure,
+                built_in.what,
+                built_in.limit,
+                built_in.hard,
+            )
+            assert (spec.on_empty, spec.on_unavailable) == (built_in.on_empty, built_in.on_unavailable)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_that_comes_along_can_be_read(name: str) -> None:
+    assert find_policy(name).id == name
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("id: x\nowner: me\ngates:\n- {kind: drop, id: a, at_mots: 0.1}", "Did you mean 'at_most'?"),
+        ("id: x\ngates:\n- {kind: drop, id: a, at_most: 0.1}", "owner: missing"),
+        ("id: x\nowner: me\ngates:\n- {kind: drop, id: a, at_most: 2}", "less than or equal to 1"),
+        ("id: x\nowner: me\ngates: []", "at least 1"),
+        ("id: x\nowner: me\ngates:\n- {kind: limit, id: a, measure: m}", "one of them"),
+        (
+            "id: x\nowner: me\ngates:\n- {kind: category, id: a, category: c, at_least: 0.1, on_unavailable: pass}",
+            "inconclusive",
+        ),
+        (
+            "id: x\nowner: me\ngates:\n- {kind: drop, id: a, at_most: 0}\n- {kind: drop, id: a, at_most: 0}",
+            "two gates are called 'a'",
+        ),
+    ],
+)
+def test_a_policy_that_is_none_is_refused_with_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(PolicyError) as refused:
+        read_policy(tmp_path / "p.yaml")
+    assert says in str(refused.value)
+
+
+def test_a_measure_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("id: x\nowner: me\ngates:\n- {kind: limit, id: a, measure: solve, at_least: 1}")
+    with pytest.raises(PolicyError, match="no measure 'solve'"):
+        decided(set_of(NEW), None, read_policy(tmp_path / "p.yaml"))
+
+
+def test_a_file_of_nights_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text('{"evidence": -1}')
+    with pytest.raises(DocumentError, match="evidence"):
+        read_nights(tmp_path / "n.json")
+
+
+# --- the commands -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gating")
+    (folder / "suite.json").write_text(json.dumps(SUITE))
+    with open_store(f"chdb://{folder}/store") as store:
+        put(store, *(request(one) for one in TRIALS))
+    asked = ["--store", f"chdb://{folder}/store", "--suite", str(folder / "suite.json"), "--include-unsettled"]
+    assert main(["evaluate", *asked]) == 0
+    return folder
+
+
+def run(place: Path, *arguments: str) -> int:
+    return main([*arguments, "--store", f"chdb://{place}/store", "--suite", str(place / "suite.json")])
+
+
+def test_the_founding_variants_by_their_exit_codes(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "own.yaml").write_text(
+        "id: own\nowner: Ada\ngates:\n"
+        "- {kind: limit, id: false_success, measure: false_success_rate, what: numerator, at_most: 0, on_empty: fail}\n"
+        "- {kind: limit, id: cost, measure: cost_per_verified_outcome, at_most: '0.60'}\n"
+    )
+    own = ("gate", "--policy", str(place / "own.yaml"))
+    assert run(place, *own, "--variant", "stable v1") == 0
+    capsys.readouterr()
+    assert run(place, *own, "--variant", "fast v2", "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["decision"], found["decided_by"]) == ("fail", "false_success")
+    assert [one["decision"] for one in found["gates"]] == ["fail", "fail"]
+    assert found["gates"][0]["owner"] == "Ada"
+    assert found["gates"][0]["power"] == pytest.approx(1 - 0.95**5)
+    assert run(place, "gate", "--variant", "stable v1") == 3
+    assert "INCONCLUSIVE" in capsys.readouterr().out
+
+
+def test_one_variant_is_judged_and_has_to_be_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(place, "gate") == 2
+    assert "fast v2, stable v1" in capsys.readouterr().err
+
+
+def test_a_baseline_is_saved_listed_compared_and_removed(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = ["--baselines", str(place / "kept")]
+    assert run(place, "baseline", "save", "stable", "--variant", "stable v1", *kept) == 0
+    assert run(place, "baseline", "save", "stable", "--variant", "stable v1", *kept) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["baseline", "list", *kept, "--json"]) == 0
+    (listed,) = capsys.readouterr().out.splitlines()
+    assert (json.loads(listed)["variant"], json.loads(listed)["trials"]) == ("stable v1", 5)
+    for baseline in ("stable", "stable v1"):
+        run(place, "gate", "--variant", "fast v2", "--baseline", baseline, *kept, "--json")
+        overall = next(one for one in json.loads(capsys.readouterr().out)["gates"] if one["id"] == "overall")
+        assert overall["measure"]["value"] == pytest.approx(
+            -1 / 4
+        )  # four tasks have a verdict on both sides, one is lost
+    assert main(["baseline", "remove", "stable", *kept]) == 0
+    assert run(place, "gate", "--variant", "fast v2", "--baseline", "stable", *kept) == 2
+    assert "is no saved baseline" in capsys.readouterr().err
+
+
+def test_the_schema_is_published(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", "--schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert {"LimitGate", "CategoryGate", "DropGate", "GrowthGate"} <= schema["$defs"].keys()
+    assert schema["additionalProperties"] is False
+
+
+def test_nights_are_kept_in_a_file_and_counted_once(place: Path) -> None:
+    nights = place / "nights.json"
+    for _ in range(2):
+        run(
+            place,
+            "gate",
+            "--policy",
+            "nightly",
+            "--variant",
+            "fast v2",
+            "--baseline",
+            "stable v1",
+            "--nights",
+            str(nights),
+        )
+    found = read_nights(nights)
+    assert len(found.counted) == 1
+    assert found.evidence > 0
