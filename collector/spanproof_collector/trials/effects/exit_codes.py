@@ -1,4 +1,4 @@
-"""Exit codes: a command that ran and ended with another code than 0 did run (decision 26).
+"""Exit codes: a command that ran and ended with another code than 0 did run (decision 22).
 
 Who runs commands tells the code in a field of its answer, or in words around the output. The words count only of a tool
 that runs commands: elsewhere they are content.
