@@ -186,3 +186,10 @@ def test_whatever_the_names_are_a_proposal_reads_back_and_adds_no_authority(
 def test_no_trial_gives_no_tool() -> None:
     assert seen_tools([], EMPTY) == ()
     assert parse_catalogue(catalogue_yaml(EMPTY, ()), name="none.yaml") == EMPTY
+
+
+@pytest.mark.parametrize("name", ["trials", "show", "evaluate", "report", "gate", "compare", "replay"])
+def test_every_command_that_reads_effects_takes_a_catalogue(name: str) -> None:
+    help_ = CliRunner().invoke(cli, [name, "--help"]).stdout
+    assert "--tools FILE" in help_
+    assert "SPANPROOF_TOOLS" in help_

@@ -13,8 +13,10 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     split_suites,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import tell
@@ -41,12 +43,14 @@ def command() -> None:
 @store_option
 @filter_options
 @unit_option
+@tools_option
 def save(
     name: str,
     replace: bool,
     folder: Path,
     address: str,
     unit: Unit,
+    tools_file: str | None,
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
 ) -> None:
@@ -60,8 +64,9 @@ def save(
     if len(variants) != 1:
         raise FilterError("a baseline is one variant: name it with --variant")
     wanted = read_filter({**given, "suites": labels})
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit))
+        found = list(assess(store, wanted, suite, unit=unit, catalogue=catalogue))
     if not found:
         raise NoTrialsError(describe(wanted))
     made = Baseline.model_validate(

@@ -9,9 +9,11 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     settling_options,
     split_suites,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console
@@ -25,6 +27,7 @@ INCONCLUSIVE = 3
 @store_option
 @filter_options
 @unit_option
+@tools_option
 @settling_options
 @click.option(
     "--margin",
@@ -43,6 +46,7 @@ def command(
     candidate: str,
     address: str,
     unit: Unit,
+    tools_file: str | None,
     settle_seconds: float,
     idle_seconds: float,
     margin: float,
@@ -66,8 +70,9 @@ def command(
     suite, labels = split_suites(suites)
     settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     wanted = read_filter({**given, "suites": labels, "variants": (baseline, candidate)})
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit, settling=settling))
+        found = list(assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue))
     a, b = ([observed(one) for one in found if one.trial.variant == name] for name in (baseline, candidate))
     made = compare(a, b, names=(baseline, candidate), margin=margin / 100)
     if as_json:

@@ -13,9 +13,11 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     settling_options,
     split_suites,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console, tell
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 @store_option
 @filter_options
 @unit_option
+@tools_option
 @settling_options
 @json_option
 @click.pass_context
@@ -62,6 +65,7 @@ def command(
     schema: bool,
     address: str,
     unit: Unit,
+    tools_file: str | None,
     settle_seconds: float,
     idle_seconds: float,
     as_json: bool,
@@ -97,8 +101,9 @@ def command(
     if names and in_store and baseline is not None:
         asked["variants"] = (*names, baseline)
     wanted = read_filter(asked)
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit, settling=settling))
+        found = list(assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue))
     if not found:
         raise NoTrialsError(describe(wanted))
     variant, trials = _one_variant(found, names, baseline if in_store else None)

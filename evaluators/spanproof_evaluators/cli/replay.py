@@ -12,8 +12,10 @@ from spanproof_evaluators.cli.options import (
     json_option,
     open_existing,
     read_filter,
+    read_tools,
     split_suites,
     store_option,
+    tools_option,
     unit_option,
 )
 from spanproof_evaluators.cli.output import console, tell
@@ -36,6 +38,7 @@ _MOST: Final = 8
 @store_option
 @filter_options
 @unit_option
+@tools_option
 @click.option(
     "--environment",
     metavar="NAME|FILE",
@@ -55,6 +58,7 @@ def command(
     trial_ids: tuple[str, ...],
     address: str,
     unit: Unit,
+    tools_file: str | None,
     environment: str | None,
     allowed: tuple[str, ...],
     dry_run: bool,
@@ -95,14 +99,17 @@ def command(
             _print(out, trial, found)
 
     replaying = Replaying(environment=chosen, suite=suite, allowed=allowed, only_dry=dry_run, told=told)
+    catalogue = read_tools(tools_file)
     with open_existing(address) as store:
         if trial_ids:
             wanted = replace(wanted, trials=(*wanted.trials, *(_found(store, one, wanted, unit) for one in trial_ids)))
         if dry_run:
-            for trial in read_trials(store, wanted, unit=unit):
+            for trial in read_trials(store, wanted, unit=unit, catalogue=catalogue):
                 replaying.replay(trial)
         else:
-            for _ in evaluate(store, wanted, suite, sources=(replaying, RecordedChanges()), unit=unit):
+            for _ in evaluate(
+                store, wanted, suite, sources=(replaying, RecordedChanges()), unit=unit, catalogue=catalogue
+            ):
                 pass
     if not states:
         raise NoTrialsError(describe(wanted))
