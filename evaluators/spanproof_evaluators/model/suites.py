@@ -49,6 +49,13 @@ class ExpectedEffectSpec(Written):
     """The arguments that are compared; all, where nothing is said."""
 
 
+class ReferenceCall(Written):
+    """One call of a reference trajectory."""
+
+    tool: str = Field(min_length=1)
+    arguments: dict[str, JsonValue] = Field(default={})
+
+
 class Task(Written):
     """What was asked, within which limits, and how the end state is judged."""
 
@@ -70,6 +77,9 @@ class Task(Written):
 
     expected_effects: tuple[ExpectedEffectSpec, ...] | None = Field(default=None, strict=False)
     """Each effect that the task asks for, as often as it does; ``None``: the task says nothing of them."""
+
+    reference_trajectory: tuple[ReferenceCall, ...] | None = Field(default=None, strict=False)
+    """Calls in an order in which the task can be done; ``None``: nobody says. What is held against it decides nothing."""
 
     checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
     """Empty: no verifier, so every outcome is unavailable."""

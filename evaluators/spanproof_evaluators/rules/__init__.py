@@ -10,6 +10,7 @@ from spanproof_evaluators.rules.forbidden_tools import ForbiddenTools
 from spanproof_evaluators.rules.read_changed_state import ReadChangedState
 from spanproof_evaluators.rules.repeats import Repeats
 from spanproof_evaluators.rules.required_tools import RequiredTools
+from spanproof_evaluators.rules.trajectory_match import TRAJECTORY_RULES
 from spanproof_evaluators.rules.unknown_effect import UnknownEffect
 from spanproof_evaluators.rules.unsafe_retry import UnsafeRetry
 
@@ -29,4 +30,5 @@ RULES: tuple[Rule, ...] = (
     FirstDivergentEffect(),
     RequiredTools(),
     Repeats(),
+    *TRAJECTORY_RULES,
 )
