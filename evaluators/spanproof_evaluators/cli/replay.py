@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from spanproof_collector.store import Store
     from spanproof_evaluators.model.canonical import Plain
     from spanproof_evaluators.runner.replaying import Replay
+    from spanproof_evaluators.runner.replaying_mutants import MutationScore
+    from spanproof_evaluators.runner.replaying_trials import Replaying
 
 _MOST: Final = 8
 """How many changes of a trial are printed; --json has all."""
@@ -52,6 +54,9 @@ _MOST: Final = 8
     metavar="TOOL",
     help="Make calls of this irreversible tool, too. Repeatable.",
 )
+@click.option(
+    "--mutants", is_flag=True, help="Also judge each verified trial with one effect dropped, doubled, altered."
+)
 @click.option("--dry-run", is_flag=True, help="Only say which calls would be made. Nothing is called or stored.")
 @json_option
 def command(
@@ -61,6 +66,7 @@ def command(
     tools_file: str | None,
     environment: str | None,
     allowed: tuple[str, ...],
+    mutants: bool,
     dry_run: bool,
     as_json: bool,
     suites: tuple[str, ...],
@@ -91,12 +97,13 @@ def command(
 
     def told(trial: "Trial", found: "Replay") -> None:
         states["extra_missing" if found.outcome.reason.startswith("extra_missing") else found.outcome.state] += 1
+        score = _score(replaying, trial, found) if mutants else None
         if as_json:
             from spanproof_evaluators.reports.machine import line
 
-            click.echo(line(_as_json(trial, found)))
+            click.echo(line(_as_json(trial, found) | ({} if score is None else {"mutants": _score_json(score)})))
         else:
-            _print(out, trial, found)
+            _print(out, trial, found, score)
 
     replaying = Replaying(environment=chosen, suite=suite, allowed=allowed, only_dry=dry_run, told=told)
     catalogue = read_tools(tools_file)
@@ -141,6 +148,33 @@ def _found(store: "Store", asked: str, wanted: "Filter", unit: Unit) -> str:
     return found[0]
 
 
+def _score(replaying: "Replaying", trial: "Trial", found: "Replay") -> "MutationScore":
+    """Return how many mutants of a replay its verdict notices."""
+    from spanproof_evaluators.runner.replaying_mutants import MutationScore, mutation_score
+    from spanproof_evaluators.runner.replaying_trials import recording_of
+
+    recording = recording_of(trial)
+    environment = replaying.fitting(recording)
+    if environment is None:
+        return MutationScore()
+    task = replaying.task(trial)
+    return mutation_score(recording, environment, found, task=task, allowed=replaying.allowed)
+
+
+def _score_json(score: "MutationScore") -> "Plain":
+    """Return a mutation score, with the mutants that nobody noticed."""
+    return {
+        "value": score.value,
+        "killed": score.killed,
+        "total": score.total,
+        "survived": [
+            {"kind": one.mutant.kind, "call": one.mutant.place, "argument": one.mutant.argument}
+            for one in score.judged
+            if one.state == "survived"
+        ],
+    }
+
+
 def _as_json(trial: "Trial", found: "Replay") -> "dict[str, Plain]":
     """Return one replay."""
     from spanproof_evaluators.model.canonical import plain
@@ -181,7 +215,7 @@ def _as_json(trial: "Trial", found: "Replay") -> "dict[str, Plain]":
     }
 
 
-def _print(out: "Console", trial: "Trial", found: "Replay") -> None:
+def _print(out: "Console", trial: "Trial", found: "Replay", score: "MutationScore | None") -> None:
     """Print one replay."""
     from rich.text import Text
 
@@ -225,3 +259,11 @@ def _print(out: "Console", trial: "Trial", found: "Replay") -> None:
         say("", f"and {len(found.changes) - _MOST} more changes")
     for name, value in found.beside.items():
         say(name, canonical(value))
+    if score is not None:
+        of = f"{score.killed} of {score.total} noticed" if score.total else "none to notice"
+        missed = [
+            f"{one.mutant.kind} call {one.mutant.place}{one.mutant.argument or ''}"
+            for one in score.judged
+            if one.state == "survived"
+        ]
+        say("mutants", "; ".join([of, *(["not: " + ", ".join(missed)] if missed else [])]))

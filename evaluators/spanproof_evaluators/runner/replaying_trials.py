@@ -16,7 +16,7 @@ from spanproof_evaluators.environments import (
 )
 from spanproof_evaluators.model.canonical import plain
 from spanproof_evaluators.model.outcomes import Outcome
-from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.model.suites import Suite, Task
 from spanproof_evaluators.runner.replaying import Replay, dry, replay
 
 NAME: Final = "replay"
@@ -112,9 +112,17 @@ class Replaying:
         self.told(trial, found)
         return found
 
+    def fitting(self, recording: Recording) -> Environment | None:
+        """Return the environment that was asked for, else the one that a recording is from."""
+        return self.environment or next((one for one in self.among if one.fits(recording)), None)
+
+    def task(self, trial: Trial) -> Task | None:
+        """Return the suite's task of a trial."""
+        return self.suite.task(trial.task_id) if self.suite is not None else None
+
     def _replayed(self, trial: Trial) -> Replay:
         recording = recording_of(trial)
-        fitting = self.environment or next((one for one in self.among if one.fits(recording)), None)
+        fitting = self.fitting(recording)
         if fitting is None:
             return _not(f"no_environment: none is made for {trial.source}: name one, or a file that defines one")
         if not trial.completeness.calls_whole:
@@ -123,9 +131,8 @@ class Replaying:
             return _not("arguments_not_captured")
         if self.only_dry:
             return dry(recording, fitting, self.allowed)
-        task = self.suite.task(trial.task_id) if self.suite is not None else None
         try:
-            return replay(recording, fitting, task=task, allowed=self.allowed)
+            return replay(recording, fitting, task=self.task(trial), allowed=self.allowed)
         except MissingExtraError as error:
             if self.environment is not None:
                 raise

@@ -97,6 +97,11 @@ def test_replays_are_verdicts_that_stay(folder: Path, capsys: pytest.CaptureFixt
     assert states(by_file(run(capsys, folder, "trials")))["gone"] == ("verified", "caused")
 
 
+def test_mutants_show_how_much_a_verdict_notices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = run(capsys, folder, "replay", "done", "--environment", str(folder / "shop.yaml"), "--mutants")
+    assert found["mutants"] == {"value": 1.0, "killed": 3, "total": 3, "survived": []}
+
+
 def test_what_is_printed_names_the_first_divergence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, store = str(folder / "shop.yaml"), f"chdb://{folder}/store"
     assert main(["replay", "lied", "--environment", config, "--store", store]) == 0

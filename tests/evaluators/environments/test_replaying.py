@@ -12,6 +12,7 @@ from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.suites import parse_suite
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.runner.replaying import dry, replay
+from spanproof_evaluators.runner.replaying_mutants import mutation_score
 from tests.evaluators.environments.recorded import call, record, shop
 
 CANCEL = [call("list_orders"), call("cancel_order", id="W1"), call("get_order", id="W1")]
@@ -228,6 +229,9 @@ def test_a_changed_call_list_shows_whether_the_verdict_notices(tmp_path: Path) -
     ] * 3
 
 
+GONE = """expected:
+  gone: [{tool: delete_order, arguments: {id: W1}}]"""
+
 SUITE = """{"id": "shop", "tasks": [{"id": "other", "checks": [
     {"kind": "rows", "table": "orders", "where": {"id": "W1", "state": "cancelled"}, "exactly": 1}]}]}"""
 
@@ -264,3 +268,43 @@ def test_a_session_recorded_from_a_world_never_diverges_in_it_and_a_lie_is_found
         lie = replace(recording.calls[at], recorded=Answer(result="something that no tool says"))
         told = (*recording.calls[:at], lie, *recording.calls[at + 1 :])
         assert replay(replace(recording, calls=told), world).divergence == at
+
+
+def test_the_mutation_score_counts_what_the_verdict_notices(tmp_path: Path) -> None:
+    world = environment(str(shop(tmp_path)))
+    strict = record(world, CANCEL, "cancel")
+    found = mutation_score(strict, world, replay(strict, world))
+    # dropped; doubled, which writes its note twice; and the order's name altered, which cancels none
+    assert [(one.mutant.kind, one.mutant.argument, one.state) for one in found.judged] == [
+        ("drop", None, "killed"),
+        ("double", None, "killed"),
+        ("alter", "/id", "killed"),
+    ]
+    assert (found.killed, found.total, found.value) == (3, 3, 1.0)
+    # a check that looks at one order alone sees neither the second note nor what else is written
+    task = parse_suite(SUITE, name="suite.json").task("other")
+    weak = record(world, [*CANCEL, call("add_note", text="bought")], "other")
+    loose = mutation_score(weak, world, replay(weak, world, task=task), task=task)
+    assert [one.state for one in loose.judged] == [
+        *("killed", "survived", "killed"),
+        *("survived", "survived", "survived"),
+    ]
+    assert loose.value == 2 / 6
+
+
+def test_mutants_that_leave_the_world_as_it_was_count_nowhere(tmp_path: Path) -> None:
+    config = shop(tmp_path)
+    config.write_text(config.read_text().replace("[pay_order]", "[]").replace("expected:", GONE))
+    world = environment(str(config))
+    gone = record(world, [call("delete_order", id="W1")], "gone")
+    found = mutation_score(gone, world, replay(gone, world))
+    assert [(one.mutant.kind, one.state) for one in found.judged] == [
+        ("drop", "killed"),
+        ("double", "equivalent"),
+        ("alter", "killed"),
+    ]
+    assert (found.killed, found.total) == (2, 2)
+    nothing = Recording(task_id="look")
+    assert mutation_score(nothing, world, replay(nothing, world)).value is None
+    failed = record(world, [call("add_note", text="x")], "gone")
+    assert mutation_score(failed, world, replay(failed, world)).judged == ()
