@@ -35,7 +35,13 @@ def test_a_rule_says_nothing_where_the_task_asks_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("rule", [rule.name for rule in RULES])
 def test_a_trial_that_no_dialect_understands_is_unavailable(rule: str) -> None:
-    about = task(forbidden_tools=["x"], required_tools=["y"], limits={"max_steps": 1}, expected_effects=[])
+    about = task(
+        forbidden_tools=["x"],
+        required_tools=["y"],
+        limits={"max_steps": 1},
+        expected_effects=[],
+        reference_trajectory=[],
+    )
     found = ask(rule, trial(understood=False), about)
     assert found is not None
     assert (found.state, found.reason) == ("unavailable", "not_captured")
@@ -204,7 +210,11 @@ def test_a_trial_of_reads_has_no_unknown_effect_to_speak_of() -> None:
 @pytest.mark.parametrize("calls", [[], [call("look_up", {"q": 1})], [call("look_up", state="verified", observed="r")]])
 def test_where_calls_may_be_unseen_no_rule_passes_for_not_seeing_one(name: str, calls: list[ToolCall]) -> None:
     about = task(
-        forbidden_tools=["rm"], required_tools=["issue_refund"], limits={"max_tool_calls": 9}, expected_effects=[]
+        forbidden_tools=["rm"],
+        required_tools=["issue_refund"],
+        limits={"max_tool_calls": 9},
+        expected_effects=[],
+        reference_trajectory=[],
     )
     found = ask(name, trial(calls=calls, calls_whole=False), about)
     assert found is not None

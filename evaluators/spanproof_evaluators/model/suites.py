@@ -79,7 +79,7 @@ class Task(Written):
     """Each effect that the task asks for, as often as it does; ``None``: the task says nothing of them."""
 
     reference_trajectory: tuple[ReferenceCall, ...] | None = Field(default=None, strict=False)
-    """Calls in an order in which the task can be done; ``None``: nobody says. What is held against it decides nothing."""
+    """Calls in an order in which the task can be done; ``None``: nobody says. It decides nothing."""
 
     checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
     """Empty: no verifier, so every outcome is unavailable."""
