@@ -74,7 +74,7 @@ def test_checks_are_attached_by_filter_and_look_at_each_trial_s_own_world(store:
     assert (found["good"].outcome.state, found["good"].outcome.effect_of_trial) == ("verified", "caused")
     assert (found["liar"].outcome.state, found["liar"].false_success) == ("failed", True)
     assert found["liar"].outcome.verifier == "live/refunded + live/answered"
-    assert (found["lost"].outcome.state, found["lost"].outcome.reason) == ("unavailable", "query_failed")
+    assert (found["lost"].outcome.state, found["lost"].outcome.reason) == ("unavailable", "connection_failed")
     assert found["other"].outcome.reason == "no_verifier"
 
 

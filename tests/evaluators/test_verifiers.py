@@ -140,3 +140,11 @@ def test_a_payment_that_was_there_before_is_no_proof_of_a_payment() -> None:
 def test_without_the_state_before_the_verdict_stands_and_its_cause_is_open() -> None:
     found = judge(declared(task(rows()).checks), None, STATE, name="v")
     assert (found.state, found.pre_state, found.effect_of_trial) == ("verified", "unavailable", None)
+
+
+def test_that_nothing_was_answered_before_says_nothing_of_a_world_that_nobody_saw_before() -> None:
+    checks = task(rows(exactly=2), {"kind": "answer", "contains": ["25"]}).checks
+    found = judge(declared(checks), EndState(missing="pre_state_not_recorded"), STATE, name="v")
+    assert (found.state, found.pre_state, found.effect_of_trial) == ("verified", "unavailable", None)
+    found = judge(declared(checks[1:]), EndState(missing="pre_state_not_recorded"), STATE, name="v")
+    assert (found.state, found.effect_of_trial) == ("verified", "caused")

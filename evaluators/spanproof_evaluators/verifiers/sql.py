@@ -37,7 +37,14 @@ _READ_ONLY: Final[Mapping[str, Sequence[str]]] = {
     "oracle": ("SET TRANSACTION READ ONLY",),
 }
 
+_TOO_SLOW: Final = ("interrupted", "statement timeout", "maximum statement execution time", "max_statement_time")
+"""What SQLite, PostgreSQL, MySQL and MariaDB say of a query that they stopped."""
+
 Rows = list[dict[str, Plain]]
+
+
+class _NotConnectedError(Exception):
+    pass
 
 
 def check_sql(spec: SqlCheck, after: EndState) -> list[Check]:
@@ -105,18 +112,26 @@ def _rows(spec: SqlCheck, location: str, secrets: Secrets) -> tuple[Rows, bool]:
         raise GapError("driver_not_installed", f"the driver of {url.drivername} is missing: {found}") from found
     if isinstance(found, sqlalchemy.exc.NoSuchModuleError):
         raise GapError("driver_not_installed", f"SQLAlchemy knows no {url.drivername}") from found
-    if "interrupted" in str(found):
+    if any(words in str(found) for words in _TOO_SLOW):
         raise GapError("timeout", f"no answer after {spec.timeout:g} s") from found
-    cause = found.orig if isinstance(found, sqlalchemy.exc.DBAPIError) and found.orig else found
-    raise GapError("query_failed", f"{type(cause).__name__}: {cause}") from found
+    reason = "connection_failed" if isinstance(found, _NotConnectedError) else "query_failed"
+    cause = found.__cause__ if isinstance(found, _NotConnectedError) else found
+    if isinstance(cause, sqlalchemy.exc.DBAPIError) and cause.orig is not None:
+        cause = cause.orig
+    raise GapError(reason, f"{type(cause).__name__}: {cause}") from found
 
 
 def _queried(spec: SqlCheck, url: "URL") -> tuple[Rows, bool]:
     from sqlalchemy import text
+    from sqlalchemy.exc import DBAPIError
 
     engine = _engine(url)
     try:
-        with engine.connect() as connection:
+        try:
+            connected = engine.connect()
+        except DBAPIError as error:
+            raise _NotConnectedError from error
+        with connected as connection:
             try:
                 _limit(connection, url, spec.timeout)
                 result = connection.execute(text(spec.query), dict(spec.params))

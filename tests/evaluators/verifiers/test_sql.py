@@ -109,7 +109,7 @@ def test_more_rows_than_are_read_still_decide_where_they_can(database: Path) -> 
 @pytest.mark.parametrize(
     ("location", "reason"),
     [
-        ("sqlite:////nowhere/at/all.db", "query_failed"),
+        ("sqlite:////nowhere/at/all.db", "connection_failed"),
         ("sqlite://", "address_unreadable"),
         ("sqlite:///:memory:", "address_unreadable"),
         ("no address", "address_unreadable"),
