@@ -216,7 +216,7 @@ def test_where_calls_may_be_unseen_no_rule_passes_for_not_seeing_one(name: str, 
         expected_effects=[],
         reference_trajectory=[],
     )
-    found = ask(name, trial(calls=calls, calls_whole=False), about)
+    found = ask(name, trial(calls=calls, calls_whole=False, answer="Done. All tests pass."), about)
     assert found is not None
     assert (found.state, found.reason) == ("unavailable", "not_captured")
 

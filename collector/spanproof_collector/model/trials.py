@@ -125,6 +125,8 @@ class Claim:
     source: ClaimSource
     rule: str
     span_id: str | None = None
+    text: str | None = None
+    """What was declared in words, where it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,13 @@
 
 from spanproof_evaluators.rules._rule import Rule
 from spanproof_evaluators.rules.budgets import Budgets
+from spanproof_evaluators.rules.checked_claims import CheckedClaims
 from spanproof_evaluators.rules.duplicate_effect import DuplicateEffect
 from spanproof_evaluators.rules.effect_ledger import EffectLedger
 from spanproof_evaluators.rules.false_success import false_success
 from spanproof_evaluators.rules.first_divergent_effect import FirstDivergentEffect
 from spanproof_evaluators.rules.forbidden_tools import ForbiddenTools
+from spanproof_evaluators.rules.protected_edits import ProtectedEdits
 from spanproof_evaluators.rules.read_changed_state import ReadChangedState
 from spanproof_evaluators.rules.repeats import Repeats
 from spanproof_evaluators.rules.required_tools import RequiredTools
@@ -16,7 +18,7 @@ from spanproof_evaluators.rules.unsafe_retry import UnsafeRetry
 
 __all__ = ["RULES", "VERSION", "Rule", "false_success"]
 
-VERSION = "3"
+VERSION = "5"
 """Raised when a rule comes to mean something else."""
 
 RULES: tuple[Rule, ...] = (
@@ -31,4 +33,6 @@ RULES: tuple[Rule, ...] = (
     RequiredTools(),
     Repeats(),
     *TRAJECTORY_RULES,
+    CheckedClaims(),
+    ProtectedEdits(),
 )

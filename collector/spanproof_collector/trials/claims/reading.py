@@ -48,7 +48,7 @@ def read_claim(
     """
     if declared:
         last = declared[-1]
-        return Claim(state=last.state, source="declared", rule="spanproof.claim", span_id=last.span_id)
+        return Claim(state=last.state, source="declared", rule="spanproof.claim", span_id=last.span_id, text=last.text)
     if calls and finishes(calls[-1]) and calls[-1].error is None and calls[-1].effect.state != "refused":
         state, rule = of_call(calls[-1])
         return Claim(state=state, source="declared", rule=rule, span_id=next(iter(calls[-1].span_ids), None))
