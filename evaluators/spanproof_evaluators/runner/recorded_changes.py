@@ -13,6 +13,7 @@ from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.canonical import Plain, canonical, plain
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.verifications import Check, Verification
+from spanproof_evaluators.runner.judging import left_out
 from spanproof_evaluators.runner.outcome_sources import RECORDED_CHANGES
 
 VERSION: Final = "1"
@@ -41,6 +42,9 @@ class RecordedChanges:
         """Return the verdict on the last changes that were recorded of a trial, ``None`` where none were."""
         if not trial.recorded_changes:
             return None
+        reason = left_out(trial)
+        if reason in ("infrastructure", "waiting"):
+            return Outcome.unavailable(reason, verifier=self.name)
         told = trial.recorded_changes[-1]
         if told.gold is None:
             return Outcome.unavailable("gold_changes_unknown", verifier=self.name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from spanproof_collector.model.trials import ToolCall, Trial
 from spanproof_evaluators.environments import (
@@ -17,18 +17,21 @@ from spanproof_evaluators.environments import (
 from spanproof_evaluators.model.canonical import plain
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.suites import Suite, Task
+from spanproof_evaluators.runner.judging import left_out
 from spanproof_evaluators.runner.replaying import Replay, dry, replay
 
 NAME: Final = "replay"
 _PART: Final = "reward."
 """How importers name the parts of a foreign reward."""
 
+_SEEN: Final = {"recorded_change": True, "no_recorded_change": False}
+"""Reasons of an effect that say what an environment showed of the call."""
+
 
 def recording_of(trial: Trial) -> Recording:
     """Return a trial as environments see it: agent's and user's calls in the order in which they ran."""
-    changed = _changed(trial)
-    own = [(call, _call(call, "agent", changed.get(place))) for place, call in enumerate(trial.tool_calls)]
-    users = [(call, _call(call, "user", None)) for call in trial.user_calls]
+    own = [(call, _call(call, "agent")) for call in trial.tool_calls]
+    users = [(call, _call(call, "user")) for call in trial.user_calls]
     return Recording(
         source=trial.source,
         suite=trial.suite,
@@ -46,30 +49,17 @@ def recording_of(trial: Trial) -> Recording:
     )
 
 
-def _call(call: ToolCall, by: str, changed: bool | None) -> Call:
+def _call(call: ToolCall, by: Literal["agent", "user"]) -> Call:
     answered = call.error is not None or call.result_source is not None
     return Call(
         name=call.name,
         arguments=plain(call.arguments),
-        by="user" if by == "user" else "agent",
+        by=by,
         executed=call.executed,
         effect_class=call.effect.effect_class,
         recorded=Answer(result=plain(call.result), error=call.error) if answered else None,
-        changed=changed,
+        changed=_SEEN.get(call.effect.reason),
     )
-
-
-def _changed(trial: Trial) -> dict[int, bool]:
-    """Return whether each call of the agent changed anything, by its place, where somebody recorded that."""
-    told = plain(trial.recorded_changes[-1].calls) if trial.recorded_changes else None
-    found: dict[int, bool] = {}
-    for one in told if isinstance(told, list) else []:
-        place, changed = (one.get("call"), one.get("changed")) if isinstance(one, dict) else (None, None)
-        if isinstance(place, int) and isinstance(changed, bool) and 0 <= place < len(trial.tool_calls):
-            named = one.get("tool") if isinstance(one, dict) else None
-            if named in (None, trial.tool_calls[place].name):
-                found[place] = changed
-    return found
 
 
 @dataclass(slots=True)
@@ -125,6 +115,9 @@ class Replaying:
         fitting = self.fitting(recording)
         if fitting is None:
             return _not(f"no_environment: none is made for {trial.source}: name one, or a file that defines one")
+        reason = left_out(trial)
+        if reason in ("infrastructure", "waiting"):
+            return _not(reason)
         if not trial.completeness.calls_whole:
             return _not("calls_not_captured")
         if any(call.arguments_source is None and call.executed != "no" for call in trial.tool_calls):

@@ -13,6 +13,8 @@ from spanproof_evaluators.model.suites import parse_suite
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.runner.replaying import dry, replay
 from spanproof_evaluators.runner.replaying_mutants import mutation_score
+from spanproof_evaluators.runner.replaying_trials import Replaying, recording_of
+from tests.evaluators import factories
 from tests.evaluators.environments.recorded import call, record, shop
 
 CANCEL = [call("list_orders"), call("cancel_order", id="W1"), call("get_order", id="W1")]
@@ -308,3 +310,38 @@ def test_mutants_that_leave_the_world_as_it_was_count_nowhere(tmp_path: Path) ->
     assert mutation_score(nothing, world, replay(nothing, world)).value is None
     failed = record(world, [call("add_note", text="x")], "gone")
     assert mutation_score(failed, world, replay(failed, world)).judged == ()
+
+
+def test_a_trial_becomes_a_recording_with_the_users_calls_in_their_place() -> None:
+    look, pay = factories.call("look"), factories.call("pay", executed="no", effect_class="destructive")
+    seen = replace(look, effect=replace(look.effect, reason="no_recorded_change"), result="3", result_source="span")
+    told = replace(
+        factories.trial("t"),
+        tool_calls=(replace(seen, started_at=1), replace(pay, started_at=3)),
+        user_calls=(replace(look, name="reboot", started_at=2, error="no power"),),
+    )
+    found = recording_of(told).calls
+    assert [(one.name, one.by, one.executed, one.effect_class, one.changed) for one in found] == [
+        ("look", "agent", "yes", "read", False),
+        ("reboot", "user", "yes", "read", None),
+        ("pay", "agent", "no", "destructive", None),
+    ]
+    assert [one.recorded for one in found] == [Answer(result="3"), Answer(error="no power"), None]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"status": "aborted", "status_reason": "infrastructure"}, "infrastructure"),
+        ({"source": "import:other"}, "no_environment"),
+        ({"calls_whole": False}, "calls_not_captured"),
+        ({"captured": False}, "arguments_not_captured"),
+    ],
+)
+def test_a_trial_that_cannot_be_replayed_says_why(changed: dict[str, object], reason: str) -> None:
+    one = factories.call("add", {}, captured=changed.pop("captured", True) is True)
+    whole = changed.pop("calls_whole", True) is True
+    told = replace(factories.trial("t"), source="import:counter", tool_calls=(one,))
+    told = replace(told, completeness=replace(told.completeness, calls_whole=whole))
+    found = Replaying(among=(Counter(),)).outcome(replace(told, **changed))  # type: ignore[arg-type]
+    assert (found.state, found.reason.split(":")[0]) == ("unavailable", reason)
