@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanproof_collector.errors import CatalogueError
-from spanproof_collector.model.tool_catalogue import EMPTY, CatalogueTool, FromArgument, Lookup, ToolCatalogue
+from spanproof_collector.model.tool_catalogue import (
+    EMPTY,
+    CatalogueTool,
+    FromArgument,
+    FromResult,
+    Lookup,
+    ToolCatalogue,
+)
 from spanproof_collector.store import open_store
 from spanproof_collector.trials import parse_catalogue, read_catalogue
 from spanproof_evaluators.cli.group import cli
@@ -151,7 +158,7 @@ _NAMES = _TEXT.filter(lambda text: bool(text.strip()))
 _LOOKUPS = st.builds(
     Lookup,
     tool=_NAMES,
-    match=st.dictionaries(_NAMES, _NAMES, min_size=1, max_size=2),
+    match=st.dictionaries(_NAMES, _NAMES | st.builds(FromResult, result=_NAMES), min_size=1, max_size=2),
     shows=st.dictionaries(
         _NAMES, st.none() | st.booleans() | st.integers() | _TEXT | st.builds(FromArgument, argument=_NAMES), max_size=2
     ),

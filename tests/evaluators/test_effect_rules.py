@@ -505,3 +505,26 @@ def test_of_reads_that_nobody_watched_nothing_is_said() -> None:
 def test_none_of_these_findings_decides_whether_a_trial_is_solved() -> None:
     names = {"unsafe_retry", "read_changed_state", "effect_ledger", "first_divergent_effect"}
     assert names == {rule.name for rule in RULES if rule.name in names and not rule.hard}
+
+
+# --- what others report -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param([], id="it made no call at all"),
+        pytest.param([made("pay", PAY, "unknown", error="Error: card expired", reason="error_text")], id="it failed"),
+        pytest.param([made("pay", PAY, "refused")], id="it was refused"),
+        pytest.param([made("pay", {"id": 2, "amount": 5})], id="it did something else"),
+    ],
+)
+def test_report_38_success_that_is_claimed_for_work_that_was_never_done_is_missing_in_the_ledger(
+    calls: list[ToolCall],
+) -> None:
+    """And the null agent of report 40 is one of them: doing nothing is no effect that was asked for."""
+    one = trial(calls=calls, claim="success")
+    said = next(rule for rule in RULES if rule.name == "effect_ledger").evaluate(one, expecting(("pay", PAY)))
+    assert said is not None
+    assert said.state == "fail"
+    assert [each["tool"] for each in dict[str, Any](said.details)["missing"]] == ["pay"]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -382,3 +383,28 @@ def test_a_cut_text_says_how_long_it_is_and_a_whole_one_says_nothing() -> None:
     shown, note = cut("y" * 1_000_000, 50)
     assert len(shown) == 50
     assert "1,000,000 characters" in note
+
+
+def test_the_ledger_shows_each_effect_once_with_whose_word_it_is_and_what_settled_it() -> None:
+    pay = partial(call, "pay", destination="bank", resource="orders/A", operation="pay", key="k")
+    first, second = pay(state="unknown", span_id="01"), pay(state="verified", span_id="02")
+    second = replace(second, effect=replace(second.effect, resolved_by="09", reason="looked_up", looked_up_by=("09",)))
+    mail = call("read_mail", state="verified", span_id="03", effect_class="write")
+    mail = replace(mail, effect=replace(mail.effect, class_source="observed", taken_for="read", resolved_by="08"))
+    odd = call("frobnicate", state="reported", span_id="04", effect_class="unclassified")
+    odd = replace(odd, effect=replace(odd.effect, class_source=None, reason="tool_reported", looked_up_by=("07",)))
+    denied = call("drop", state="refused", span_id="05", executed="no")
+    shown = printed("trial", assessed(trial(calls=[first, second, call("look_up"), mail, odd, denied])), width=200)
+    ledger = shown.partition("\nEffects")[2].partition("\n\n")[0].splitlines()[1:]
+    assert [" ".join(line.split()) for line in ledger] == [
+        "1 pay 2 calls of one key write (declared) verified: a later read looked it up pay orders/A at bank settled by "
+        "span 09",
+        "2 read_mail write (observed, taken for read) verified: verified settled by span 08",
+        "3 frobnicate unclassified (by nobody's word) reported: the tool says so, nobody looked at the destination "
+        "looked up by span 07 span 04",
+        "4 drop write (declared) refused: refused on purpose span 05",
+    ]
+
+
+def test_a_trial_of_reads_has_no_ledger() -> None:
+    assert "\nEffects" not in printed("trial", assessed(trial(calls=[call("look_up")])))

@@ -10,7 +10,7 @@ tools:
     idempotency_key: request.key        # the argument that holds the key
     lookups:                            # the reads that tell whether it took place
       - tool: get_charge
-        match: {order_id: order_id}     # the read's argument: the write's
+        match: {order_id: order_id}     # the read's argument: the write's, or {result: id} of what it returned
         shows: {status: [succeeded, settled], amount: {argument: amount}}
   - name: "report_*"
     class: read
@@ -40,14 +40,20 @@ class FromArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     argument: str
 
 
+class FromResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The value that the write's own result has there: the id of what it made."""
+
+    result: str
+
+
 class Lookup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A read that tells whether what a write was to change is there."""
 
     tool: str
     """The read's name, or a pattern."""
 
-    match: dict[str, str]
-    """Argument of the read to argument of the write: equal values are one thing."""
+    match: dict[str, str | FromResult]
+    """Argument of the read to argument of the write, or to a field of its result: equal values are one thing."""
 
     shows: dict[str, FromArgument | Scalar | list[Scalar]] = {}
     """Fields of the answer to what they must hold for the change to be there. Empty: that there is an answer at all."""

@@ -30,6 +30,9 @@ tools:
     class: destructive
     lookups: [{tool: find_items, match: {name: name}}]
   - {name: touch_everything, class: destructive}
+  - name: create_ticket
+    class: write
+    lookups: [{tool: get_ticket, match: {id: {result: ticket.id}}}]
 """,
     name="test.yaml",
 )
@@ -189,6 +192,22 @@ def test_what_was_to_be_deleted_is_looked_up_the_other_way_round(store: Store, a
         catalogue=CATALOGUE,
     )
     assert found == (state, "looked_up", True)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer", "state"),
+    [(7, {"id": 7, "title": "x"}, "verified"), (7, [], "failed"), (8, {"id": 8}, "reported")],
+)
+def test_what_a_tool_made_is_looked_up_by_the_id_that_it_returned(
+    store: Store, number: int, answer: object, state: str
+) -> None:
+    found = settled(
+        store,
+        ran("create_ticket", {"title": "x"}, {"ticket": {"id": 7}}, at=1),
+        ran("get_ticket", {"id": number}, answer, at=3),
+        catalogue=CATALOGUE,
+    )
+    assert found[0] == state
 
 
 def test_a_look_contradicts_a_tool_that_said_it_worked(store: Store) -> None:

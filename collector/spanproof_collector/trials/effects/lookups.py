@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from spanproof_collector.model.readings import Absent, Recorded
-from spanproof_collector.model.tool_catalogue import Lookup, argument
+from spanproof_collector.model.tool_catalogue import FromResult, Lookup, argument
 from spanproof_collector.model.values import Json
 from spanproof_collector.trials.effects.answers import (
     holds_arguments,
@@ -56,6 +56,8 @@ class _Match:
 
 def looked_up(calls: Sequence[Facts]) -> list[Looked]:
     """Return what later reads say of each call, in the order of the calls."""
+    if not any(map(_can_be_looked_up, calls)):
+        return [NOT_LOOKED] * len(calls)
     reads = sorted((one for one in calls if one.effect_class == "read"), key=lambda one: (one.begun, one.call.asked_at))
     answered = [one for one in reads if one.ran.executed == "yes" or says_absent(_said(one))]
     if not answered:
@@ -93,8 +95,7 @@ def _matched(write: Facts, read: Facts) -> _Match | None:
     for lookup in write.entry.lookups if write.entry is not None else ():
         if fnmatchcase(read.call.name, lookup.tool):
             pairs = [
-                (argument(read.call.arguments, theirs), argument(write.call.arguments, ours))
-                for theirs, ours in lookup.match.items()
+                (argument(read.call.arguments, theirs), _given(write, ours)) for theirs, ours in lookup.match.items()
             ]
             if all(not isinstance(theirs, Absent) and same(theirs, ours) for theirs, ours in pairs):
                 return _Match(lookup=lookup, values=tuple(theirs for theirs, _ in pairs))  # type: ignore[misc]
@@ -107,6 +108,11 @@ def _matched(write: Facts, read: Facts) -> _Match | None:
     if all(ours is not None and ours == theirs for ours, theirs in both):
         return _Match(lookup=None, values=())
     return None
+
+
+def _given(write: Facts, path: str | FromResult) -> Recorded:
+    """Return what a write was given as an argument, or what its result holds."""
+    return argument(write.answer, path.result) if isinstance(path, FromResult) else argument(write.call.arguments, path)
 
 
 def _keys(arguments: Recorded) -> list[str]:
@@ -123,9 +129,8 @@ def _again(write: Facts, other: Facts, matched: _Match) -> bool:
     if matched.key:
         return other.names.idempotency_key == write.names.idempotency_key
     if matched.lookup is not None:
-        ours = [argument(write.call.arguments, path) for path in matched.lookup.match.values()]
-        theirs = [argument(other.call.arguments, path) for path in matched.lookup.match.values()]
-        return all(same(one, two) for one, two in zip(ours, theirs, strict=True))
+        paths = matched.lookup.match.values()
+        return all(same(_given(write, path), _given(other, path)) for path in paths)
     return other.names.resource == write.names.resource and other.names.destination == write.names.destination
 
 
