@@ -63,10 +63,15 @@ def looked_up(calls: Sequence[Facts]) -> list[Looked]:
     if not answered:
         return [NOT_LOOKED] * len(calls)
     changing = [one for one in calls if one.may_change]
-    return [
-        _of(one, answered, changing) if one.may_change and one.effect_class in ("write", "destructive") else NOT_LOOKED
-        for one in calls
-    ]
+    return [_of(one, answered, changing) if _can_be_looked_up(one) else NOT_LOOKED for one in calls]
+
+
+def _can_be_looked_up(one: Facts) -> bool:
+    if not one.may_change or one.effect_class not in ("write", "destructive"):
+        return False
+    names = one.names
+    placed = names.destination is not None and names.resource is not None
+    return placed or names.idempotency_key is not None or (one.entry is not None and bool(one.entry.lookups))
 
 
 def _of(write: Facts, reads: Sequence[Facts], changing: Sequence[Facts]) -> Looked:
