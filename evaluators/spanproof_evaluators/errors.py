@@ -12,6 +12,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
     ├── UnequalSetsError           two variants that cannot be compared
+    ├── PublishError               results that an endpoint did not take
     ├── ChoiceError                an id that fits no trial, or several
     ├── UnreadableEndStateError    a recorded text that is no end state             (in model)
     ├── PlaceholderError           a placeholder that nothing can stand for         (in model)
@@ -91,6 +92,10 @@ class UnequalSetsError(EvaluatorError):
             "narrow both with --task or --since"
         )
         self.difference = difference
+
+
+class PublishError(EvaluatorError):
+    """Results that an endpoint did not take."""
 
 
 class ChoiceError(EvaluatorError):

@@ -133,6 +133,14 @@ END_STATE_DIGEST: Final = "spanproof.end_state.digest"  # sha256 of the state te
 END_STATE_DIFF: Final = "spanproof.end_state.diff"  # JSON: what changed since the snapshot before, by path and table
 END_STATE_STATE: Final = "spanproof.end_state.state"  # JSON: {"tables": {name: [row]}, "files": {path: text}}
 
+# --- spanproof: who evaluated, on gen_ai.evaluation.result events that spanproof publishes ----------
+EVALUATION_EVALUATOR: Final = "spanproof.evaluation.evaluator"
+EVALUATION_VERSION: Final = "spanproof.evaluation.version"
+EVALUATION_KIND: Final = "spanproof.evaluation.kind"  # rule | verifier | judge
+EVALUATION_STATE: Final = "spanproof.evaluation.state"  # pass | fail | verified | failed | unavailable
+EVALUATION_REASON: Final = "spanproof.evaluation.reason"
+EVALUATION_TRIAL: Final = "spanproof.evaluation.trial"
+
 # --- spanproof: a span that its process did not live to end -----------------------------------------
 UNFINISHED: Final = "spanproof.unfinished"  # sigterm | os._exit | exit | recording: what ended the span
 

@@ -36,6 +36,8 @@ class GenAI(Dialect):
         match log.event_name:
             case semconv.EVENT_INFERENCE_DETAILS:
                 return model_call(attributes, text(attributes, semconv.OPERATION) or "chat")
+            case semconv.EVENT_EVALUATION_RESULT if semconv.EVALUATION_EVALUATOR in attributes:
+                return None  # a word of ours that was published: no evidence, or judging a trial would change it
             case semconv.EVENT_EVALUATION_RESULT:
                 return _evaluation(attributes, log.span_id)
             case _:

@@ -22,6 +22,7 @@ COMMANDS: Final = (
     "compare",
     "gate",
     "baseline",
+    "publish",
     "reindex",
     "export",
     "delete",
