@@ -271,3 +271,16 @@ def test_the_schema_is_printed_and_a_file_is_checked_without_running_it(
     assert "live: 2 verifiers, 2 checks" in err
     (place / "live.yaml").write_text("id: x")
     assert run(capsys, "verifiers", "check", str(place / "live.yaml"))[0] == 2
+
+
+def test_a_check_that_could_not_run_is_shown_with_what_was_met_instead(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPANPROOF_SETTLE", "0")
+    monkeypatch.setenv("SPANPROOF_STORE", f"chdb://{place}/store")
+    with open_store(f"chdb://{place}/store") as store:
+        put(store, attempt("lost", refunds=None))
+    code, _, _ = run(capsys, "evaluate", "--verifiers", str(place / "live.yaml"))
+    assert code == 0
+    _, out, _ = run(capsys, "show", "lost")
+    assert "there was no connection: OperationalError: unable to open database file" in " ".join(out.split())

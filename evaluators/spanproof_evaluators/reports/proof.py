@@ -6,7 +6,7 @@ from typing import Literal
 from spanproof_collector.model.trials import Effect, Receipt, Trial
 from spanproof_collector.trials.claims import measured
 from spanproof_evaluators.model.assessments import Assessment
-from spanproof_evaluators.reports.wording import because
+from spanproof_evaluators.reports.wording import because, unseen
 from spanproof_evaluators.stats.intervals import wilson
 
 _TOLD_ALREADY = ("false_success", "unknown_effect")
@@ -47,8 +47,7 @@ def proof(one: Assessment) -> list[Proof]:
         if check.passed is False:
             found.append(Proof(kind="check", state="failed", what=check.name, seen=check.seen, span_ids=after))
         elif check.passed is None:
-            gap = because(check.reason or "check_could_not_run")
-            found.append(Proof(kind="check", state="unavailable", what=check.name, seen=gap, span_ids=after))
+            found.append(Proof(kind="check", state="unavailable", what=check.name, seen=unseen(check), span_ids=after))
     if one.outcome.state == "unavailable" and not one.outcome.checks:
         found.append(Proof(kind="outcome", state="unavailable", what=because(one.outcome.reason)))
     broken: set[str] = set()

@@ -11,6 +11,7 @@ from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.measures import Measure, money
 from spanproof_evaluators.model.reports import VariantReport
+from spanproof_evaluators.model.verifications import Check
 
 FEW_TASKS: Final = 30
 """Below this many tasks the counts come first: five trials are 0/5, and no proof of a rate of zero (R052)."""
@@ -173,6 +174,12 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def because(reason: str) -> str:
     """Return a reason in words."""
     return REASONS.get(reason, reason)
+
+
+def unseen(check: Check) -> str:
+    """Return why a check could not run, and what was met instead."""
+    why = because(check.reason or "check_could_not_run")
+    return f"{why}: {check.seen}" if check.seen else why
 
 
 def ratio(value: float | Decimal | None, places: int = 3) -> str:

@@ -27,6 +27,7 @@ from spanproof_evaluators.reports.wording import (
     outcome,
     plural,
     solved,
+    unseen,
 )
 
 _LONGEST = 400
@@ -57,7 +58,7 @@ def print_trial(console: Console, one: Assessment) -> None:
         print_heading(console, "Checks")
     for check in one.outcome.checks:
         word = {True: "verified", False: "failed", None: "unavailable"}[check.passed]
-        about = check.seen if check.passed is not None else because(check.reason or "check_could_not_run")
+        about = check.seen if check.passed is not None else unseen(check)
         _field(
             console,
             {"verified": "passed"}.get(word, word),
