@@ -1,5 +1,6 @@
 """Claims on tests, builds, lint and types: what supports them, what does not, and what leaves them open."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -489,3 +490,13 @@ def test_other_commands_check_nothing(words: list[str]) -> None:
 def test_every_agents_shell_is_read(name: str, arguments: Json) -> None:
     one = replace(call(name, arguments), result=PASSED, result_source="span", exit_code=0)
     assert verdict(trial(calls=[one], answer=TESTS_PASS)) == ("pass", None)
+
+
+@pytest.mark.parametrize(
+    "piece", ["tests ", "tests, , ", "passes all the ", "lint and ", "open('a', ", "git ", "ran the tests "]
+)
+def test_no_words_take_long(piece: str) -> None:
+    long = piece * (1_000_000 // len(piece))
+    began = time.process_time()
+    asked(after_edit(ran(long, long), ran("pytest", long), answer=long))
+    assert time.process_time() - began < 5

@@ -98,7 +98,7 @@ class _Parser:
             if self._is_operator(";", "\n", "&", ";;", ";&", ";;&"):
                 self._at += 1
                 continue
-            if token.kind == "operator" or (self._keyword() in _CLOSING and not ends):
+            if (token.kind == "operator" and token.text != "(") or (self._keyword() in _CLOSING and not ends):
                 self._at += 1  # an operator or a closing word that nothing opened
                 continue
             chain = self._chain(ends)
