@@ -7,6 +7,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── VerifierFileError      a verifier file
     │   ├── PolicyError            a release policy
     │   ├── BaselineError          a saved baseline
+    │   ├── CertificateError       a report's certificate
     │   └── EnvironmentFileError   a file that defines an environment               (in environments)
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
@@ -61,6 +62,10 @@ class PolicyError(DocumentError):
 
 class BaselineError(DocumentError):
     """A baseline that is not there, cannot be read, or is there already."""
+
+
+class CertificateError(DocumentError):
+    """A file that is no certificate of a report."""
 
 
 class MeasureError(EvaluatorError, TypeError):

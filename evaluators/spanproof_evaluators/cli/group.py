@@ -18,6 +18,7 @@ COMMANDS: Final = (
     "verifiers",
     "replay",
     "report",
+    "verify-report",
     "effects",
     "compare",
     "gate",
@@ -30,7 +31,7 @@ COMMANDS: Final = (
     "dead-letters",
 )
 """Each is a module of this folder with a click command called ``command``; ``import`` lies in ``import_.py``,
-``dead-letters`` in ``dead_letters.py``."""
+a dash is an underscore."""
 
 
 class CommandGroup(click.Group):

@@ -24,6 +24,8 @@ from spanproof_evaluators.cli.output import console, tell
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spanproof_collector.model.filters import Filter
+    from spanproof_collector.model.tool_catalogue import ToolCatalogue
     from spanproof_evaluators.model.reports import Report
     from spanproof_evaluators.runner.reporting import By
 
@@ -45,6 +47,11 @@ if TYPE_CHECKING:
 @click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Also write a row a trial.")
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="The same with a type a column.")
 @click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write what the numbers are a function of, for 'spanproof verify-report'.",
+)
+@click.option(
     "--by",
     type=click.Choice(["variant", "agent", "model", "suite"]),
     default="variant",
@@ -65,6 +72,7 @@ def command(
     sarif: Path | None,
     csv: Path | None,
     parquet: Path | None,
+    certificate: Path | None,
     by: "By",
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
@@ -88,6 +96,8 @@ def command(
     made = report(found, suite, described=describe(wanted), by=by)
     files = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif, "csv": csv, "parquet": parquet}
     _write({name: path for name, path in files.items() if path is not None}, made)
+    if certificate is not None:
+        _certify(certificate, made, wanted, unit, by, catalogue)
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
 
@@ -115,3 +125,23 @@ def _write(files: "Mapping[str, Path]", made: "Report") -> None:
         except OSError as error:
             raise EvaluatorError(f"{path} cannot be written: {error.strerror}") from error
         tell(f"wrote {path}")
+
+
+def _certify(path: Path, made: "Report", wanted: "Filter", unit: Unit, by: "By", catalogue: "ToolCatalogue") -> None:
+    """Write the certificate of a report.
+
+    Raises:
+        EvaluatorError: the file cannot be written.
+    """
+    from dataclasses import asdict
+
+    from spanproof_evaluators.errors import EvaluatorError
+    from spanproof_evaluators.model.certificates import Asked
+    from spanproof_evaluators.runner.certifying import as_text, certify
+
+    asked = Asked.model_validate({**asdict(wanted), "unit": unit, "by": by})
+    try:
+        path.write_text(as_text(certify(made, asked, catalogue)), encoding="utf-8")
+    except OSError as error:
+        raise EvaluatorError(f"{path} cannot be written: {error.strerror}") from error
+    tell(f"wrote {path}")

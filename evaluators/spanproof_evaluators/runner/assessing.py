@@ -131,6 +131,23 @@ def evaluate(
     yield from judged()
 
 
+def judge_again(
+    store: Store, trials: Sequence[Trial], suite: Suite | None, sources: Sequence[OutcomeSource]
+) -> Iterator[Assessment]:
+    """Yield trials with what rules and sources of an outcome say of them now; nothing is stored.
+
+    Words of sources that cannot be asked again stand where the evidence is the same, as ``evaluate`` lets them.
+    """
+    if not trials:
+        return
+    found = stored.by_trial(store.read_results([stored.key(trial) for trial in trials]))
+    for trial in trials:
+        one, _, _ = _judged(
+            trial, suite, sources, stored.earlier(found.get((trial.project, stored.key(trial)), {}), trial)
+        )
+        yield one
+
+
 def assess(
     store: Store,
     wanted: Filter,
