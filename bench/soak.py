@@ -11,7 +11,7 @@ import itertools
 import json
 import multiprocessing
 import os
-import statistics
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,14 +25,12 @@ from typing import Final
 
 import clickhouse_connect
 from clickhouse_connect.driver import Client
-from scipy import stats
 
 from bench.soak_clients import Sent, Task, work
+from bench.soak_memory import growth
 
 _KINDS: Final = ("grpc", "http", "grpc", "http")
-_BINS: Final = 15
-_FLAT: Final = 0.05
-"""What memory may grow in the second half, as a part of what it is."""
+_ALLOCATED: Final = re.compile(r"Allocated: (\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,30 +42,18 @@ class Sample:
     """Acknowledged since the start."""
 
     rss: float
-    """MiB."""
+    """MiB, as the next two."""
+
+    code: float
+    """Of it, what is mapped from files: the engine's and Python's code, and what of it was used so far."""
+
+    engine: float
+    """Of it, what the engine's allocator has given out."""
 
     files: int
     threads: int
     queue_rows: int
-    queue_bytes: int
     parts: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
-    """How memory went over the second half of a run, in MiB: a straight line through means of fifteen pieces of it."""
-
-    level: float
-    maximum: float
-    change: float
-    low: float
-    high: float
-    """The ends of the 95 % interval of the change."""
-
-    @property
-    def flat(self) -> bool:
-        """True where at most 5 % can have been added, or nothing tells the change from none."""
-        return self.high <= _FLAT * self.level or (self.low <= 0 and self.change <= _FLAT * self.level)
 
 
 class Senders:
@@ -148,14 +134,18 @@ class Server:
         metrics = dict(line.rsplit(" ", 1) for line in text.splitlines() if line and line[0] != "#")
         with self.client() as client:
             ((parts,),) = client.query("SELECT count() FROM system.parts WHERE active").result_rows
+            ((told,),) = client.query("SELECT stats FROM system.jemalloc_stats").result_rows
+        allocated = _ALLOCATED.search(told)
+        assert allocated is not None
         return Sample(
             seconds=seconds,
             spans=spans,
             rss=int(status["VmRSS"].split()[0]) / 1024,
+            code=int(status["RssFile"].split()[0]) / 1024,
+            engine=int(allocated[1]) / 2**20,
             files=len(os.listdir(place / "fd")),  # noqa: PTH208  # a Path would open one more
             threads=int(status["Threads"]),
             queue_rows=int(float(metrics["spanproof_queue_rows"])),
-            queue_bytes=int(float(metrics["spanproof_queue_bytes"])),
             parts=int(parts),
         )
 
@@ -209,25 +199,6 @@ def measure_rate(folder: Path, seconds: float, per_request: int) -> float:
         return total / taken
 
 
-def growth(samples: Sequence[Sample]) -> Growth:
-    """Return how memory went over the second half."""
-    half = samples[len(samples) // 2 :]
-    size = max(1, len(half) // _BINS)
-    bins = [half[first : first + size] for first in range(0, len(half), size)]
-    times = [statistics.fmean(each.seconds for each in piece) for piece in bins]
-    levels = [statistics.fmean(each.rss for each in piece) for piece in bins]
-    span = half[-1].seconds - half[0].seconds
-    line = stats.linregress(times, levels)
-    reach = float(stats.t.ppf(0.975, max(1, len(bins) - 2))) * line.stderr
-    return Growth(
-        level=statistics.fmean(levels),
-        maximum=max(each.rss for each in samples),
-        change=line.slope * span,
-        low=(line.slope - reach) * span,
-        high=(line.slope + reach) * span,
-    )
-
-
 def soak(
     folder: Path, seconds: float, rate: float, per_request: int, every: float
 ) -> tuple[list[Sample], list[Sent], int, int]:
@@ -250,16 +221,17 @@ def soak(
 def table(samples: Sequence[Sample], rows: int = 15) -> list[str]:
     """Return the samples as lines of Markdown, thinned out."""
     lines = [
-        "| minute | spans/s | RSS MiB | open files | threads | queued rows | queued MiB | parts |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| minute | spans/s | RSS MiB | code | engine | rest | open files | threads | queued rows | parts |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     step = max(1, len(samples) // rows)
     shown = samples[::step]
     for before, each in itertools.pairwise(shown):
         rate = (each.spans - before.spans) / (each.seconds - before.seconds)
         lines.append(
-            f"| {each.seconds / 60:.1f} | {rate:,.0f} | {each.rss:,.0f} | {each.files} | {each.threads} "
-            f"| {each.queue_rows:,} | {each.queue_bytes / 2**20:.1f} | {each.parts} |"
+            f"| {each.seconds / 60:.1f} | {rate:,.0f} | {each.rss:,.0f} | {each.code:,.0f} | {each.engine:,.0f} "
+            f"| {each.rss - each.code - each.engine:,.0f} | {each.files} | {each.threads} | {each.queue_rows:,} "
+            f"| {each.parts} |"
         )
     return lines
 
@@ -284,7 +256,7 @@ def main() -> int:
             folder / "soak", arguments.minutes * 60, rate * arguments.share, arguments.request, arguments.every
         )
     acknowledged = sum(each.acknowledged for each in sent)
-    line = growth(samples)
+    memory = growth([each.seconds for each in samples], [each.rss for each in samples])
     print(f"\n{arguments.minutes:g} minutes at {arguments.share:.0%} of it, {rate * arguments.share:,.0f} spans/s\n")
     print("\n".join(table(samples)))
     print(
@@ -297,11 +269,10 @@ def main() -> int:
         f"{max(each.slowest for each in sent):.2f} s"
     )
     print(
-        f"- memory: {line.level:,.0f} MiB over the second half, at most {line.maximum:,.0f}; change in it "
-        f"{line.change:+,.0f} MiB (95 % interval {line.low:+,.0f} to {line.high:+,.0f}): "
-        f"{'flat' if line.flat else 'NOT FLAT'}"
+        f"- memory over the last two thirds: {memory.level:,.0f} MiB, at most {memory.maximum:,.0f} in all; its line "
+        f"gains {memory.mean}, the line of its floor {memory.floor}: {'flat' if memory.flat else 'NOT FLAT'}"
     )
-    return 0 if found == acknowledged and line.flat else 1
+    return 0 if found == acknowledged and memory.flat else 1
 
 
 if __name__ == "__main__":
