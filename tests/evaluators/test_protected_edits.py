@@ -176,3 +176,19 @@ def test_a_command_that_does_not_name_its_files_leaves_it_open() -> None:
 
 def test_a_trial_without_edits_or_commands_is_not_asked() -> None:
     assert ask(call("search_orders")) is None
+
+
+def test_the_editor_of_swe_agent_changes_the_file_that_was_opened_last() -> None:
+    assert found(ran("open tests/test_a.py"), ran("edit 3:4\n    pass\nend_of_edit")) == ["test"]
+    assert found(ran("create tests/test_b.py")) == ["test"]
+    assert found(ran("str_replace_editor str_replace /w/conftest.py --old_str a --new_str b")) == ["hook"]
+    assert found(ran("str_replace_editor view /w/conftest.py")) == []
+
+
+def test_python_that_a_terminal_runs_is_no_command_line() -> None:
+    assert found(ran("import os\nif 1 > 0:\n    print('tests/test_a.py')")) == []
+    assert found(ran("import os\nopen('conftest.py', 'w').write('')")) == ["hook"]
+
+
+def test_a_file_of_the_domain_that_has_an_id_is_no_file_of_the_work() -> None:
+    assert ask(call("append_to_file", {"file_id": "3", "content": "x"}, state="reported")) is None

@@ -95,7 +95,8 @@ def edits_of_tool(call: ToolCall) -> list[Edit]:
     text = "\n".join(_strings(call.arguments))
     if changing and paths:
         return [Edit(path, text) for path in paths]
-    return [Edit(UNKNOWN, text)] if changing and _OF_FILES & set(words) else []
+    named = any(key == "id" or key.endswith(("_id", "Id")) for key in call.arguments)
+    return [Edit(UNKNOWN, text)] if changing and _OF_FILES & set(words) and not named else []
 
 
 def _patched(patch: str) -> list[str]:
@@ -128,7 +129,7 @@ def edits_of_run(run: Run, command: str) -> list[Edit]:
 
 
 def _by_program(name: str, arguments: Sequence[str], command: str) -> list[str]:
-    plain = [word for word in arguments if not word.startswith("-")]
+    plain = [word for word in arguments if word and not word.startswith("-")]
     if name == "tee":
         return plain
     if name in ("sed", "perl", "ruby") and any(re.match(r"-\w*i|--in-place", word) for word in arguments):
@@ -139,6 +140,8 @@ def _by_program(name: str, arguments: Sequence[str], command: str) -> list[str]:
         return plain
     if name in ("patch", "apply_patch", "applypatch"):
         return _patched(command) or [UNKNOWN]
+    if name == "str_replace_editor":
+        return plain[1:2] if plain[:1] not in (["view"], []) else []
     if name == "git":
         return _by_git(plain, arguments, command)
     if name in _IN_PLACE:
