@@ -38,9 +38,9 @@ def test_agentdojo_pairs_give_the_errors_of_statsmodels(measure: str, name: str)
     sums: dict[str, float] = {}
     for x, y, task in zip(a, b, tasks, strict=True):
         sums[task] = sums.get(task, 0.0) + y - x
-    # 20,000 draws each, with seeds that differ: four standard errors of their difference.
+    # The expected figure is one of 20,000 draws, ours is exact: four standard errors of the draws.
     p = expected["cluster_sign_flip_p_mc"]
-    assert sign_flip(list(sums.values())) == pytest.approx(p, abs=4 * (2 * p * (1 - p) / 20_000) ** 0.5)
+    assert sign_flip(list(sums.values())) == pytest.approx(p, abs=4 * (p * (1 - p) / 20_000) ** 0.5)
 
 
 @needs_golden
@@ -90,9 +90,24 @@ def test_all_ties_speak_for_nothing() -> None:
     assert sign_flip([0.0] * 40) == 1.0
 
 
-def test_many_clusters_give_the_same_figure_every_time_and_never_zero() -> None:
-    sums = [1.0] * 60
+def test_many_clusters_of_rates_are_exact() -> None:
+    assert sign_flip([1.0] * 60) == 2 / 2**60
+
+
+def test_many_totals_are_drawn_with_a_seed_and_never_give_zero() -> None:
+    sums = [1.0 + 0.001 * at * at for at in range(40)]
     assert sign_flip(sums) == sign_flip(sums) == 1 / 20_001
+
+
+@given(st.lists(st.floats(-3, 3).map(lambda value: round(value, 6)), max_size=7))
+def test_any_amounts_of_few_clusters_are_counted_one_by_one(sums: list[float]) -> None:
+    moving = [each for each in sums if each]
+    every = [
+        sum(sign * each for sign, each in zip(signs, moving, strict=True))
+        for signs in product((1, -1), repeat=len(moving))
+    ]
+    expected = sum(abs(total) >= abs(sum(moving)) - 1e-9 for total in every) / len(every)
+    assert sign_flip(sums) == pytest.approx(expected)
 
 
 def test_a_single_unit_has_no_error_and_a_single_cluster_no_clustered_one() -> None:
