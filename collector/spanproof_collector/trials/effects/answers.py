@@ -1,5 +1,6 @@
 """What the answer of a read shows of the thing that it was asked for: that it is there, that it is not, or neither."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -7,11 +8,11 @@ from typing import Final
 from spanproof_collector.model.readings import Absent, Recorded
 from spanproof_collector.model.tool_catalogue import FromArgument, Scalar, argument
 from spanproof_collector.model.values import Json
-from spanproof_collector.trials.effects.identity import scalars
 
 _THING: Final = r"(?:the |this |that )?[\w#./'\"-]{1,60}(?: [\w#./'\"-]{1,60}){0,4}"
 _NOT_FOUND: Final = re.compile(
-    r"^\W*(?:(?:\w{0,40}error|(?:http )?404)\W{1,4}){0,3}(?:not ?found"
+    r"^(?!.*\b(?:host|service|server|page|route|endpoint|tool|function|command|module|method|url|api|database|table)\b)"
+    r"\W*(?:(?:\w{0,40}error|(?:http )?404)\W{1,4}){0,3}(?:not ?found"
     rf"|{_THING} (?:(?:was |is |could |can )?not (?:be )?(?:found|exist)|cannot be found|(?:does not|doesn't) exist)"
     r"|no such [\w ]{1,60}"
     r"|(?:there (?:is|are) |found )?no (?!errors?\b|problems?\b|issues?\b|failures?\b)[\w ]{1,60}?"
@@ -57,8 +58,8 @@ def says_absent(answer: Recorded) -> bool:
             said = said.get("message", said.get("code"))
         if isinstance(said, str) and len(said) <= _SHORT and _NOT_FOUND.match(said.replace("_", " ")):
             return True
-    empty_lists = any(value == [] for value in answer.values())
-    return empty_lists and all(value in _NOTHING for value in answer.values())
+    told = {key: value for key, value in answer.items() if key not in ("errors", "warnings", "messages")}
+    return any(value == [] for value in told.values()) and all(value in _NOTHING for value in answer.values())
 
 
 def shows_fields(
@@ -76,28 +77,44 @@ def shows_fields(
 
 
 def holds_values(answer: Recorded, values: Sequence[Json]) -> bool | None:
-    """Return True where an object of the answer holds all the values and no state that leaves it open; else ``None``.
+    """Return True where an object of the answer holds all the values in its fields, and nothing leaves it open.
 
-    An answer that is one object is about what was asked for. Of a list only the objects that hold the values are.
+    Else ``None``: that an answer does not hold them shows nothing.
     """
-    for each in _objects(answer):
-        held = list(scalars(each))
-        if all(any(same(value, one) for one in held) for value in values) and not _open(each):
+    for each in _settled_objects(answer):
+        held = [value for value in each.values() if isinstance(value, str | int | float)]
+        if all(any(same(value, one) for one in held) for value in values):
             return True
     return None
 
 
 def holds_arguments(answer: Recorded, given: Mapping[str, Json]) -> bool | None:
     """Return True where an object of the answer holds every one of these under the same name; else ``None``."""
-    for each in _objects(answer):
-        if given and all(name in each and same(each[name], value) for name, value in given.items()) and not _open(each):
+    for each in _settled_objects(answer) if given else ():
+        if all(name in each and same(each[name], value) for name, value in given.items()):
             return True
     return None
 
 
 def shows_something(answer: Recorded) -> bool:
     """Return whether an answer is one object, and in no state that leaves open what became of it."""
-    return isinstance(answer, dict) and not _open(answer)
+    return isinstance(answer, dict) and not _open_within(answer)
+
+
+def opened(answer: Recorded) -> Recorded:
+    """Return an answer out of what MCP puts around it: its structured content, else the JSON in its only texts."""
+    if isinstance(answer, dict) and isinstance(answer.get("content"), list):
+        structured = answer.get("structuredContent")
+        return structured if structured is not None else opened(answer["content"])
+    if isinstance(answer, list) and answer and all(isinstance(p, dict) and p.get("type") == "text" for p in answer):
+        answer = "\n".join(str(part["text"]) for part in answer if isinstance(part, dict) and "text" in part)
+    if isinstance(answer, str) and answer.lstrip()[:1] in ("{", "["):
+        try:
+            found: Json = json.loads(answer)
+        except (ValueError, RecursionError):
+            return answer
+        return found
+    return answer
 
 
 def same(one: Recorded, other: Recorded) -> bool:
@@ -115,7 +132,34 @@ def _objects(answer: Recorded) -> Iterator[dict[str, Json]]:
             yield item
 
 
+def _settled_objects(answer: Recorded) -> Iterator[dict[str, Json]]:
+    """Yield the objects of an answer at any depth, but those around, in or within which something leaves them open."""
+    left: list[Json] = [] if isinstance(answer, Absent) else [answer]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left.extend(item)
+        elif isinstance(item, dict) and not _open(item):
+            left.extend(item.values())
+            if not _open_within(item):
+                yield item
+
+
+def _open_within(found: dict[str, Json]) -> bool:
+    left: list[Json] = [found]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            if _open(item):
+                return True
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
+    return False
+
+
 def _open(found: Mapping[str, Json]) -> bool:
+    """Return whether an object's own fields leave open what became of it: on its way, or not as it was meant."""
     for key in ("status", "state"):
         said = found.get(key)
         if isinstance(said, str) and _state(said) in _NOT_AS_MEANT:

@@ -21,6 +21,7 @@ from spanproof_collector.model.values import Json
 from spanproof_collector.trials.effects.answers import (
     holds_arguments,
     holds_values,
+    opened,
     same,
     says_absent,
     shows_fields,
@@ -117,7 +118,9 @@ def _matched(write: Facts, read: Facts) -> _Match | None:
 
 def _given(write: Facts, path: str | FromResult) -> Recorded:
     """Return what a write was given as an argument, or what its result holds."""
-    return argument(write.answer, path.result) if isinstance(path, FromResult) else argument(write.call.arguments, path)
+    if isinstance(path, FromResult):
+        return argument(opened(write.answer), path.result)
+    return argument(write.call.arguments, path)
 
 
 def _keys(arguments: Recorded) -> list[str]:
@@ -153,7 +156,7 @@ def _touches(other: Facts, write: Facts, matched: _Match) -> bool:
 
 def _shown(write: Facts, read: Facts, matched: _Match) -> bool | None:
     """Return whether the read shows that the change took place; ``None`` where it shows neither."""
-    answer = read.answer
+    answer = opened(read.answer)
     absent = says_absent(_said(read))
     lookup = matched.lookup
     if write.effect_class == "destructive":
@@ -183,7 +186,7 @@ def _still(answer: Recorded) -> bool | None:
 
 def _said(read: Facts) -> Recorded:
     """Return the answer; of a read that failed, its error."""
-    answer = read.answer
+    answer = opened(read.answer)
     return (read.ran.error or Absent()) if isinstance(answer, Absent) and read.ran.executed != "no" else answer
 
 
