@@ -111,8 +111,7 @@ def _unsafe(calls: Sequence[ToolCall], changes: Mapping[int, str | None], first:
     if alike is False or _one_key(one, two):
         return False
     looked = any(_looks_up(call, one) for call in calls[first + 1 : second])
-    seen = any(receipt.time <= two.started_at for receipt in one.receipts)
-    return False if looked or seen else alike
+    return False if looked else alike
 
 
 def _was_unknown(call: ToolCall, *, before: ToolCall) -> bool:

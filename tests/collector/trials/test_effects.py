@@ -481,8 +481,9 @@ def test_a_record_that_fits_in_two_ways_settles_nothing(store: Store) -> None:
     """The first call was refused: does the record count it, or only what ran?"""
     denied = _ran("pay", 1, None)
     denied.events.append(event("spanproof.refusal", {}, at=1))
-    trial = _replayed(store, [_row(0, "pay", changed=True)], denied, _ran("pay", 3))
-    assert [call.effect.state for call in trial.tool_calls] == ["refused", "reported"]
+    rows = [_row(0, "pay", changed=True), _row(1, "pay", changed=False)]
+    trial = _replayed(store, rows, denied, _ran("pay", 3), _ran("pay", 5))
+    assert [call.effect.state for call in trial.tool_calls] == ["refused", "reported", "reported"]
 
 
 def test_a_record_may_count_the_users_calls_with_the_agents(store: Store) -> None:
