@@ -98,6 +98,24 @@ def test_a_changed_file_is_another_definition_and_judges_anew(store: Store, plac
     assert first.definition != second.definition
 
 
+def test_what_another_version_of_the_file_found_is_stale_only_where_the_file_is_given(
+    store: Store, place: Path
+) -> None:
+    put(store, attempt("good", refunds=None), attempt("other", refunds=None, variant="slow", at=10))
+    judged(store, place / "live.yaml")
+
+    def told() -> list[str]:
+        given = [VerifierFileChecks.read(place / "live.yaml")]
+        return [one.outcome.reason for one in assess(store, Filter(), verifiers=given)]
+
+    assert told() == ["1 check passed", "no_verifier"]
+    (place / "live.yaml").write_text(LIVE.replace("where id = :id", "where id <> :id"))
+    assert told() == ["verifiers_changed", "no_verifier"]
+    assert [one.outcome.state for one in assess(store, Filter())] == ["verified", "unavailable"]
+    (place / "live.yaml").write_text(LIVE.replace("[careful, fast]", "slow"))
+    assert told() == ["verifiers_changed", "verifiers_changed"]
+
+
 def test_a_file_whose_filter_no_longer_fits_takes_its_word_back(store: Store, place: Path) -> None:
     put(store, attempt("good", refunds=None))
     judged(store, place / "live.yaml")

@@ -14,17 +14,18 @@ from spanproof_evaluators.cli.options import (
     open_existing,
     read_filter,
     read_tools,
+    read_verifiers,
     settling_options,
     split_suites,
     store_option,
     tools_option,
     unit_option,
+    verifiers_option,
 )
 from spanproof_evaluators.cli.output import console, tell
 
 if TYPE_CHECKING:
     from spanproof_collector.model.trials import Trial
-    from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
 
 
 @click.command("evaluate", short_help="Judge stored trials by rules and checks; store the verdicts.")
@@ -34,14 +35,7 @@ if TYPE_CHECKING:
 @settling_options
 @tools_option
 @click.option("--include-unsettled", is_flag=True, help="Evaluate trials that may still go on, too.")
-@click.option(
-    "--verifiers",
-    "verifier_files",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="A verifier file: checks attached to trials by filter. Repeatable; all that match a trial stand together.",
-)
+@verifiers_option
 @json_option
 def command(
     address: str,
@@ -71,7 +65,7 @@ def command(
     from spanproof_evaluators.runner.recorded_changes import RecordedChanges
 
     suite, labels = split_suites(suites)
-    sources = _sources(verifier_files)
+    sources = read_verifiers(verifier_files)
     wanted = read_filter({**given, "suites": labels})
     settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     left: list[Trial] = []
@@ -108,22 +102,3 @@ def command(
 
     print_trials(console(), by_urgency(found))
     tell(f"{plural(len(found), 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")
-
-
-def _sources(paths: tuple[Path, ...]) -> "list[VerifierFileChecks]":
-    """Return the verifiers of every file.
-
-    Raises:
-        FilterError: two files have one id.
-        VerifierFileError: a file cannot be read as one.
-    """
-    if not paths:
-        return []
-    from spanproof_evaluators.errors import FilterError
-    from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
-
-    found = [VerifierFileChecks.read(path) for path in paths]
-    for name, count in Counter(one.name for one in found).items():
-        if count > 1:
-            raise FilterError(f"--verifiers was given {count} files with id {name!r}. Give each an id of its own")
-    return found

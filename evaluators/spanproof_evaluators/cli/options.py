@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spanproof_collector.model.tool_catalogue import ToolCatalogue
     from spanproof_collector.store import Store
     from spanproof_evaluators.model.suites import Suite
+    from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,6 +47,15 @@ tools_option = click.option(
     envvar="SPANPROOF_TOOLS",
     metavar="FILE",
     help="A catalogue of tools (YAML): what they change, and how that is looked up. Also SPANPROOF_TOOLS.",
+)
+
+verifiers_option = click.option(
+    "--verifiers",
+    "verifier_files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A verifier file: checks attached to trials by filter. Repeatable; all that match a trial stand together.",
 )
 
 _settle = click.option(
@@ -180,6 +190,25 @@ def read_tools(path: str | None) -> "ToolCatalogue":
     from spanproof_collector.trials import read_catalogue
 
     return EMPTY if not path else read_catalogue(Path(path))
+
+
+def read_verifiers(paths: tuple[Path, ...]) -> "list[VerifierFileChecks]":
+    """Return the verifiers of every file.
+
+    Raises:
+        FilterError: two files have one id.
+        VerifierFileError: a file cannot be read as one.
+    """
+    if not paths:
+        return []
+    from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
+
+    found = [VerifierFileChecks.read(path) for path in paths]
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise FilterError(f"--verifiers was given several files with id {name!r}. Give each an id of its own")
+    return found
 
 
 def open_existing(address: str) -> "Store":

@@ -13,11 +13,13 @@ from spanproof_evaluators.cli.options import (
     open_existing,
     read_filter,
     read_tools,
+    read_verifiers,
     settling_options,
     split_suites,
     store_option,
     tools_option,
     unit_option,
+    verifiers_option,
 )
 from spanproof_evaluators.cli.output import console, tell
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 @unit_option
 @settling_options
 @tools_option
+@verifiers_option
 @json_option
 @click.option("-v", "--verbose", is_flag=True, help="All that stands beside each number, and every trial's proof.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write one self-contained file.")
@@ -74,10 +77,13 @@ def command(
     parquet: Path | None,
     certificate: Path | None,
     by: "By",
+    verifier_files: tuple[Path, ...],
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
 ) -> None:
     """Report the five signals, the gates and what proves them, from what 'spanproof evaluate' stored.
+
+    What was evaluated with another version of the suite or of the verifier files that are named here is no verdict.
 
     Exit codes: 0 done, whatever the gates say; 2 could not run.
     """
@@ -86,11 +92,13 @@ def command(
     from spanproof_evaluators.runner import assess, report
 
     suite, labels = split_suites(suites)
+    verifiers = read_verifiers(verifier_files)
     settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     wanted = read_filter({**given, "suites": labels})
     catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue))
+        read = assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue, verifiers=verifiers)
+        found = list(read)
     if not found:
         raise NoTrialsError(describe(wanted))
     made = report(found, suite, described=describe(wanted), by=by)

@@ -18,7 +18,7 @@ from spanproof_evaluators.rules import RULES, false_success
 from spanproof_evaluators.rules.false_success import NAME as FALSE_SUCCESS
 from spanproof_evaluators.runner import stored
 from spanproof_evaluators.runner.judging import aborted, every_source, left_out, solved
-from spanproof_evaluators.runner.outcome_sources import OutcomeSource, decided, nothing_asked, words_of
+from spanproof_evaluators.runner.outcome_sources import DefinedSource, OutcomeSource, decided, nothing_asked, words_of
 
 HARD = frozenset(rule.name for rule in RULES if rule.hard)
 """The rules that can fail a trial."""
@@ -156,29 +156,38 @@ def assess(
     unit: Unit = "session",
     settling: Settling | None = None,
     catalogue: ToolCatalogue = EMPTY,
+    verifiers: Sequence[DefinedSource] = (),
 ) -> Iterator[Assessment]:
     """Yield every trial with what the store says of it; nothing is run again.
 
-    Results that were found on other evidence (a span came later) or by another version of the suite are no results on
-    this trial: the outcome is ``unavailable`` and says that the trial waits to be evaluated.
+    Results that were found on other evidence (a span came later) or by another version of the suite or of one of the
+    ``verifiers`` are no results on this trial: the outcome is ``unavailable`` and says that the trial waits to be
+    evaluated.
     """
     rule, now = settling or Settling(), time.time_ns()
     batch: list[Trial] = []
     for trial in read_trials(store, wanted, unit=unit, catalogue=catalogue):
         batch.append(trial)
         if len(batch) == TRIALS_A_WRITE:
-            yield from _read(store, batch, suite, rule, now)
+            yield from _read(store, batch, suite, verifiers, rule, now)
             batch = []
-    yield from _read(store, batch, suite, rule, now)
+    yield from _read(store, batch, suite, verifiers, rule, now)
 
 
-def _read(store: Store, trials: Sequence[Trial], suite: Suite | None, rule: Settling, now: int) -> Iterator[Assessment]:
+def _read(
+    store: Store,
+    trials: Sequence[Trial],
+    suite: Suite | None,
+    verifiers: Sequence[DefinedSource],
+    rule: Settling,
+    now: int,
+) -> Iterator[Assessment]:
     """Yield the trials with their stored results."""
     if not trials:
         return
     found = stored.by_trial(store.read_results([stored.key(trial) for trial in trials]))
     for trial in trials:
-        outcome, results = stored.read(found.get((trial.project, stored.key(trial)), {}), trial, suite)
+        outcome, results = stored.read(found.get((trial.project, stored.key(trial)), {}), trial, suite, verifiers)
         yield replace(_assessment(trial, suite, outcome, results), settled=rule.settled(trial, now))
 
 

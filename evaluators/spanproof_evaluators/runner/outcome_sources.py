@@ -30,6 +30,21 @@ class OutcomeSource(Protocol):
         """Return what became of the trial's task; ``None`` where this source has nothing to say of such a trial."""
 
 
+class DefinedSource(Protocol):
+    """A source that is defined by a file: its stored word is of that very definition, or it is stale."""
+
+    @property
+    def name(self) -> str:
+        """The source's name."""
+
+    @property
+    def definition(self) -> str:
+        """The hash of the definition."""
+
+    def asks(self, trial: Trial) -> bool:
+        """Return whether it has something to say of such a trial."""
+
+
 def outcome_by(sources: Sequence[OutcomeSource], trial: Trial) -> Outcome:
     """Return the outcome of a trial by these sources."""
     return decided(words_of(sources, trial))

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast, get_args
 
@@ -15,9 +15,10 @@ from spanproof_evaluators.model.results import Kind, Result, State
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.model.verifications import Check, Verdict
 from spanproof_evaluators.rules import VERSION as RULES_VERSION
+from spanproof_evaluators.runner.outcome_sources import DefinedSource
 from spanproof_evaluators.verifiers import VERSION
 
-NOT_EVALUATED: Final = ("not_evaluated", "evidence_changed", "suite_changed", "evaluator_changed")
+NOT_EVALUATED: Final = ("not_evaluated", "evidence_changed", "suite_changed", "verifiers_changed", "evaluator_changed")
 """Why there is no result: nobody asked, or what was asked then is not what is there now."""
 
 
@@ -67,11 +68,10 @@ def earlier(found: Mapping[str, ResultRow], trial: Trial) -> Earlier | None:
     details = _details(row)
     if details.get("evidence") != evidence_of(trial) or details.get("rules") != RULES_VERSION:
         return None
-    words = details.get("words")
     suite, suite_hash = details.get("suite"), details.get("suite_hash")
     return Earlier(
         basis=Basis(
-            words=tuple(_word(one) for one in words if isinstance(one, dict)) if isinstance(words, list) else (),
+            words=_words(details),
             suite=suite if isinstance(suite, str) else None,
             suite_hash=suite_hash if isinstance(suite_hash, str) else None,
         ),
@@ -97,8 +97,10 @@ def by_trial(found: Iterable[ResultRow]) -> dict[tuple[str, str], dict[str, Resu
     return sorted_
 
 
-def read(found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None) -> tuple[Outcome, tuple[Result, ...]]:
-    """Return the stored outcome and results of a trial, or why they do not speak of this evidence and this suite."""
+def read(
+    found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None, verifiers: Sequence[DefinedSource] = ()
+) -> tuple[Outcome, tuple[Result, ...]]:
+    """Return the stored outcome and results of a trial, or why they do not speak of this evidence and these checks."""
     row = found.get(OUTCOME)
     if row is None:
         return Outcome.unavailable("not_evaluated"), ()
@@ -107,9 +109,24 @@ def read(found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None) -> t
         return Outcome.unavailable("evidence_changed"), ()
     if suite is not None and details.get("suite_hash") != suite.hash:
         return Outcome.unavailable("suite_changed"), ()
+    if any(_stale(one, trial, _words(details)) for one in verifiers):
+        return Outcome.unavailable("verifiers_changed"), ()
     if row.version != VERSION:
         return Outcome.unavailable("evaluator_changed"), ()
     return _outcome(row.state, row.explanation, row.version, details), _results(found, details)
+
+
+def _stale(source: DefinedSource, trial: Trial, words: Sequence[Word]) -> bool:
+    """Return whether what is stored is not what a source of this definition says of a trial."""
+    stored = [word.outcome.definition for word in words if word.source == source.name]
+    if not source.asks(trial):
+        return bool(stored)
+    return stored != [source.definition]
+
+
+def _words(details: Mapping[str, Plain]) -> tuple[Word, ...]:
+    words = details.get("words")
+    return tuple(_word(one) for one in words if isinstance(one, dict)) if isinstance(words, list) else ()
 
 
 def _results(found: Mapping[str, ResultRow], details: Mapping[str, Plain]) -> tuple[Result, ...]:

@@ -50,6 +50,15 @@ class VerifierFileChecks:
         """True: a person wrote the file."""
         return True
 
+    @property
+    def definition(self) -> str:
+        """The hash of the file."""
+        return self.file.hash
+
+    def asks(self, trial: Trial) -> bool:
+        """Return whether a verifier is attached to the trial."""
+        return any(matches(trial, wanted) for wanted, _ in self.attached)
+
     def outcome(self, trial: Trial) -> Outcome | None:
         """Return what every verifier says that is attached to the trial, together; ``None`` where none is."""
         mine = [one for wanted, one in self.attached if matches(trial, wanted)]

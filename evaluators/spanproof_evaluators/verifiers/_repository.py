@@ -86,6 +86,10 @@ class Repository:
         """
         self._own("read-tree", base)
         self._own("add", "--all", "--", ".")
+        raw = self._own("diff", "--cached", "--raw", "-z", "--no-renames", "--no-ext-diff", base, "--").split(b"\0")
+        for about, path in zip(raw[::2], raw[1::2], strict=False):
+            if any(mode.endswith(b"160000") for mode in about.split()[:2]):
+                raise GapError("nested_repository", f"{path.decode('utf-8', 'replace')} is a repository of its own")
         out = self._own("diff", "--cached", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "--numstat", "-z",
                         base, "--")  # fmt: skip
         return _numstat(out.decode("utf-8", "surrogateescape"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spanproof_evaluators.verifiers import Check, CommandCheck, EndState
+from spanproof_evaluators.verifiers import Check, CommandCheck, EndState, declared, judge
 from tests.evaluators.verifiers.asking import ask, folder, said
 
 
@@ -168,6 +168,18 @@ def test_a_receipt_says_what_where_when_and_by_which_definition(tmp_path: Path) 
     assert before <= one.time <= time.time_ns()
     assert len(one.definition) == 64
     assert one.definition != other.definition == command("echo seen ").definition
+
+
+def test_a_copy_of_before_tells_what_the_trial_brought_about(tmp_path: Path) -> None:
+    for name, text in (("before", "bug"), ("after", "fixed")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "code").write_text(text)
+    verifier = declared([command("grep -q fixed code")])
+    before, after = folder(tmp_path / "before"), folder(tmp_path / "after")
+    assert judge(verifier, before, after, name="v").effect_of_trial == "caused"
+    assert judge(verifier, after, after, name="v").effect_of_trial == "vacuous"
+    assert judge(verifier, after, before, name="v").effect_of_trial == "damaged"
+    assert judge(verifier, EndState(), after, name="v").effect_of_trial is None
 
 
 def test_a_killed_process_of_ours_is_none_of_its_group(tmp_path: Path) -> None:

@@ -210,6 +210,17 @@ def test_a_repository_that_points_its_work_tree_elsewhere_is_not_followed(
     assert found.passed is not True
 
 
+def test_what_lies_in_a_repository_within_is_not_overlooked(repo: Path, base: str) -> None:
+    write(repo, {"src/inner/hidden.py": "x\n"})
+    git(repo / "src/inner", "init", "-q")
+    (found,) = asked(repo, base=base, max_changed_files=9)
+    assert found.passed is None
+    git(repo / "src/inner", "add", "-A")
+    git(repo / "src/inner", "commit", "-qm", "hide")
+    (found,) = asked(repo, base=base, forbidden=["src/inner/**"])
+    assert said(found) == (None, "nested_repository")
+
+
 def test_a_replaced_commit_does_not_hide_a_change(repo: Path, base: str) -> None:
     write(repo, {"tests/test_a.py": "weakened\n"})
     git(repo, "commit", "-qam", "weaken")
