@@ -211,7 +211,9 @@ def _decide(read: Sequence[_Clause]) -> tuple[ClaimState, str]:
     if missing:
         return ("partial", "done_and_not_done") if done else ("failure", "not_done")
     if not done and any(one.soft for one in read):
-        return ("none", "question") if last.asks else ("failure", "not_done")
+        if last.asks or last.plans:
+            return "none", "question" if last.asks else "plan"
+        return "failure", "not_done"
     if _IS_GO_AHEAD.search(last.text):
         return "none", "question"
     if not done:
