@@ -41,7 +41,6 @@ from spanproof_evaluators.verifiers.answer import check_answer
 from spanproof_evaluators.verifiers.command import check_command
 from spanproof_evaluators.verifiers.files import check_files
 from spanproof_evaluators.verifiers.git import check_git
-from spanproof_evaluators.verifiers.http import check_http
 from spanproof_evaluators.verifiers.python import check_python
 from spanproof_evaluators.verifiers.rows import check_rows
 from spanproof_evaluators.verifiers.sql import check_sql
@@ -141,6 +140,8 @@ def _run(spec: CheckSpec, before: EndState | None, after: EndState, base: Path) 
         case SqlCheck():
             return check_sql(spec, after)
         case HttpCheck():
+            from spanproof_evaluators.verifiers.http import check_http
+
             return check_http(spec, after)
         case GitCheck():
             return check_git(spec, after)

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-import regex
-
 from spanproof_evaluators.model.checks import AnswerCheck, NumberExpected, QuoteExpected
 from spanproof_evaluators.model.end_states import EndState
 from spanproof_evaluators.model.verifications import Check
@@ -66,6 +64,8 @@ def _checks(spec: AnswerCheck, state: EndState) -> Iterator[Check]:
 
 def _matched(spec: AnswerCheck, pattern: str, text: str, said: str) -> Check:
     """Look for a pattern, for so long and no longer."""
+    import regex
+
     name = f"answer matches {shown(pattern)}"
     flags = regex.IGNORECASE if spec.ignore_case else 0
     try:

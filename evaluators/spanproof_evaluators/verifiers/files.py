@@ -9,11 +9,7 @@ import json
 import time
 from dataclasses import replace
 from functools import cache
-
-import jsonschema
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING
 
 from spanproof_evaluators.model.canonical import canonical, deeper_than
 from spanproof_evaluators.model.checks import FilesCheck
@@ -23,6 +19,9 @@ from spanproof_evaluators.verifiers._globs import matches
 from spanproof_evaluators.verifiers._kind import GapError, gap
 from spanproof_evaluators.verifiers._show import shown
 from spanproof_evaluators.verifiers._tree import Files, files_of
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 _MOST_LEVELS = 200
 
@@ -126,14 +125,18 @@ def _why_not(spec: FilesCheck, files: Files, path: str) -> str | None:
 
 
 @cache
-def _validator(schema: str) -> jsonschema.protocols.Validator:
+def _validator(schema: str) -> "Validator":
     """Return the validator of a schema; references to other documents are not followed.
 
     Raises:
         GapError: it is no schema.
     """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
     written = json.loads(schema)
-    kind = validator_for(written, default=jsonschema.Draft202012Validator)
+    kind = validator_for(written, default=Draft202012Validator)
     try:
         kind.check_schema(written)
     except SchemaError as error:
@@ -143,6 +146,8 @@ def _validator(schema: str) -> jsonschema.protocols.Validator:
 
 def _against(schema: str, content: bytes) -> str | None:
     """Return what a file's JSON has against a schema, ``None`` where it fulfils it."""
+    from referencing.exceptions import Unresolvable
+
     validator = _validator(schema)
     try:
         value = json.loads(content)

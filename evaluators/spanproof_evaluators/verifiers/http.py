@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
-from jsonpath.exceptions import JSONPathError
 
 from spanproof_evaluators.model.canonical import Plain, plain
 from spanproof_evaluators.model.checks import HttpCheck, JsonExpected
@@ -170,6 +169,8 @@ def _named(one: JsonExpected) -> str:
 
 def _expected(one: JsonExpected, value: Plain) -> Check:
     """Look for the values at a path: with a number, so many are as expected; without one, all are, and one is there."""
+    from jsonpath.exceptions import JSONPathError
+
     name = _named(one)
     try:
         found = [plain(item) for item in json_path(one.path).findall(value)]

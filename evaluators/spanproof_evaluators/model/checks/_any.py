@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import Discriminator, PlainValidator, SerializeAsAny, Tag, ValidationError, WithJsonSchema
@@ -54,6 +53,8 @@ class CheckKind:
 @cache
 def kinds() -> Mapping[str, CheckKind]:
     """Return the kinds that other packages bring, by name. One of spanproof's own names is not taken over."""
+    from importlib.metadata import entry_points
+
     found: dict[str, CheckKind] = {}
     for point in entry_points(group=GROUP):
         if point.name in BUILT_IN:

@@ -2,7 +2,6 @@
 
 from typing import ClassVar, Literal, Self
 
-import regex
 from pydantic import Field, field_validator, model_validator
 
 from spanproof_evaluators.model.checks._base import CheckSpec
@@ -71,6 +70,8 @@ class AnswerCheck(CheckSpec):
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
         if pattern is not None:
+            import regex
+
             try:
                 regex.compile(pattern)
             except regex.error as error:

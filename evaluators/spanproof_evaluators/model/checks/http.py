@@ -1,24 +1,31 @@
 """What a service answers."""
 
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from jsonpath import CompoundJSONPath, JSONPath, JSONPathEnvironment
-from jsonpath.exceptions import JSONPathError
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from spanproof_evaluators.model.checks._base import CheckSpec, Counts
 
+if TYPE_CHECKING:
+    from jsonpath import CompoundJSONPath, JSONPath
 
-def json_path(path: str) -> JSONPath | CompoundJSONPath:
+
+def json_path(path: str) -> "JSONPath | CompoundJSONPath":
     """Return a compiled JSON path. Its regular expressions have no time limit, so there are none.
 
     Raises:
-        JSONPathError: the text is none.
+        ValueError: the text is none.
     """
+    from jsonpath import JSONPathEnvironment
+    from jsonpath.exceptions import JSONPathError
+
     environment = JSONPathEnvironment(strict=True)
     for name in ("match", "search"):
         environment.function_extensions.pop(name, None)
-    return environment.compile(path)
+    try:
+        return environment.compile(path)
+    except JSONPathError as error:
+        raise ValueError(f"no JSON path: {error}") from error
 
 
 class JsonExpected(Counts):
@@ -39,10 +46,7 @@ class JsonExpected(Counts):
     @field_validator("path")
     @classmethod
     def _compiles(cls, path: str) -> str:
-        try:
-            json_path(path)
-        except JSONPathError as error:
-            raise ValueError(f"no JSON path: {error}") from error
+        json_path(path)
         return path
 
     @model_validator(mode="after")
