@@ -33,7 +33,10 @@ _folder = click.option(
 
 @click.group("baseline", short_help="Save what a variant did, to compare later ones with.")
 def command() -> None:
-    """Save, list and remove baselines: files without content, that 'spanproof gate --baseline NAME' compares with."""
+    """Save, list and remove baselines: files without content, that 'spanproof gate --baseline NAME' compares with.
+
+    Exit codes: 0 done, 2 could not run.
+    """
 
 
 @command.command("save")
