@@ -82,6 +82,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             "score": outcome.score,
             "definition": outcome.definition,
             "checks": [_evidence(check) for check in outcome.checks],
+            "details": plain(outcome.details),
         },
         "false_success": one.false_success,
         "usage": {

@@ -89,6 +89,12 @@ def test_replays_are_verdicts_that_stay(folder: Path, capsys: pytest.CaptureFixt
     stored = by_file(run(capsys, folder, "trials"))
     assert states(stored) == expected
     assert stored["done"]["outcome"]["verifier"] == "replay:shop/cancel"
+    kept = stored["lied"]["outcome"]["details"]
+    assert (kept["environment"], kept["divergence"]["call"]) == ("shop", 1)
+    assert [(one["tool"], one["same"], one["changed"]) for one in kept["calls"]] == [
+        ("list_orders", True, False),
+        ("cancel_order", False, True),
+    ]
     # a plain evaluation asks nobody for the end state again, and what is known of it stands
     run(capsys, folder, "evaluate", "--include-unsettled")
     assert states(by_file(run(capsys, folder, "trials"))) == expected
