@@ -267,6 +267,8 @@ def test_evaluate_takes_files_and_what_they_found_is_reported_later(
     assert shown["checks"][0]["time"].isdigit()
     code, out, _ = run(capsys, "trials", "--json")
     assert [json.loads(line)["false_success"] for line in out.splitlines()] == [True, False]
+    code, _, err = run(capsys, "evaluate", "--verifiers", str(place / "live.yaml"), "--variant", "careful")
+    assert (code, "verifier live/answered fits none" in err, "live/refunded" in err) == (0, True, False)
     twice = ["--verifiers", str(place / "live.yaml")] * 2
     code, _, err = run(capsys, "evaluate", *twice)
     assert (code, "id 'live'" in err) == (2, True)

@@ -89,6 +89,9 @@ def command(
         raise NoTrialsError(describe(wanted))
     if left:
         tell(f"{plural(len(left), 'trial')} not settled yet, left for later: --settle, or --include-unsettled")
+    for one in sources:
+        for name in one.idle(assessment.trial for assessment in found):
+            tell(f"verifier {name} fits none of these trials")
     for source, count in sorted(kept.items()):
         tell(f"{plural(count, 'outcome')} by {source} kept from an earlier evaluation of the same evidence")
     if as_json:

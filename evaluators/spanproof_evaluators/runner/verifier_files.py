@@ -1,6 +1,6 @@
 """The verifiers of a file, attached to trials by filter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +58,13 @@ class VerifierFileChecks:
     def asks(self, trial: Trial) -> bool:
         """Return whether a verifier is attached to the trial."""
         return any(matches(trial, wanted) for wanted, _ in self.attached)
+
+    def idle(self, trials: Iterable[Trial]) -> list[str]:
+        """Return the verifiers that are attached to none of these trials."""
+        left = {one.id: wanted for wanted, one in self.attached}
+        for trial in trials:
+            left = {name: wanted for name, wanted in left.items() if not matches(trial, wanted)}
+        return [f"{self.name}/{name}" for name in left]
 
     def outcome(self, trial: Trial) -> Outcome | None:
         """Return what every verifier says that is attached to the trial, together; ``None`` where none is."""

@@ -62,6 +62,7 @@ def _said(
     spec: PythonCheck, before: EndState | None, after: EndState, base: Path, file: Path | None, secrets: Secrets
 ) -> dict[str, Plain]:
     """Return what the child wrote down."""
+    _something_to_judge(spec, before, after)
     for destination in spec.uses:
         place(after, destination, "folder", "sql", "http", "git")
     with tempfile.TemporaryDirectory(prefix="spanproof-verifier-") as temporary:
@@ -98,6 +99,21 @@ def _said(
         except (ValueError, RecursionError) as error:
             raise GapError("output_limit", f"the result has more than {spec.max_output:,} bytes") from error
     return told if isinstance(told, dict) else {}
+
+
+def _something_to_judge(spec: PythonCheck, before: EndState | None, after: EndState) -> None:
+    """Refuse to ask a function about nothing: it would say something all the same.
+
+    Raises:
+        GapError: nothing was recorded and nothing says where to look; or the state before is asked for, and only the
+            world of now could be looked at.
+    """
+    if spec.uses or after.tables is not None or after.files is not None:
+        return
+    if before is after:
+        raise GapError(after.missing or "pre_state_not_recorded", "nobody recorded the state before")
+    if not spec.arguments and not (after.answer_recorded and after.answer is not None):
+        raise GapError(after.missing or "end_state_not_recorded", "nobody recorded anything that could be judged")
 
 
 def _state(spec: PythonCheck, state: EndState | None) -> Plain:

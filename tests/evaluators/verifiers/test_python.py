@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spanproof_evaluators.verifiers import Check, EndState, Place, PythonCheck, checked
+from spanproof_evaluators.verifiers import Check, EndState, Place, PythonCheck, RowsCheck, checked, declared, judge
 from tests.evaluators.verifiers.asking import said
 
 PREDICATES = """
@@ -114,6 +114,22 @@ def test_only_what_the_function_says_is_a_verdict(
 ) -> None:
     (found,) = asked(base, function, **fields)
     assert said(found) == expected
+
+
+def test_a_function_is_not_asked_about_nothing(base: Path) -> None:
+    spec = PythonCheck(kind="python", function="mine.py:yes")
+    nothing = EndState(missing="end_state_not_recorded")
+    (found,) = checked(spec, None, nothing, base)
+    assert said(found) == (None, "end_state_not_recorded")
+    (found,) = checked(spec, None, EndState(answer="hi"), base)
+    assert said(found) == (True, None)
+
+
+def test_what_looks_at_the_world_by_itself_says_nothing_of_the_world_before(base: Path) -> None:
+    spec = PythonCheck(kind="python", function="mine.py:holds", arguments={"order": "A"})
+    verifier = declared([spec, RowsCheck(kind="rows", table="orders")], base=base)
+    found = judge(verifier, EndState(missing="digest_mismatch"), AFTER, name="v")
+    assert (found.state, found.pre_state, found.effect_of_trial) == ("verified", "unavailable", None)
 
 
 def test_a_result_has_its_score_and_its_details(base: Path) -> None:
