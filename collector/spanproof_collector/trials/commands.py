@@ -5,11 +5,11 @@ here go by the verbs of their names, as tools do; what has no verb either stays 
 """
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from spanproof_collector.model.trials import EffectClass
+from spanproof_collector.trials.shell import Simple, UnreadableError, parse, simple_commands
 
 
 def _words(text: str) -> frozenset[str]:
@@ -53,10 +53,16 @@ _BY_VERB: Final = {
 _BARE_LISTS: Final = _words("branch tag remote stash config")
 """Words of git that only list where nothing but options follows."""
 
-_SEPARATORS: Final = frozenset({";", "&&", "||", "|", "&", "|&", ";;", "(", ")", "\n"})
 _ASSIGNMENT: Final = re.compile(r"^[A-Za-z_]\w*=")
-_REDIRECTION: Final = re.compile(r"^(\d|&)?>>?\|?$")
-_HEREDOC: Final = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)?\s*\2\s*(?=\n|$)", re.DOTALL)
+_LONGEST: Final = 4_000
+"""Characters of a command line that is read by its words alone."""
+
+_MOST: Final = 50
+"""Substitutions of one program that are read."""
+
+_DEEPEST: Final = 8
+"""Shells, wrappers and substitutions within one another that are read."""
+
 _STRENGTH: Final[tuple[EffectClass, ...]] = ("read", "unclassified", "write", "destructive")
 _SQL: Final[tuple[tuple[EffectClass, frozenset[str]], ...]] = (
     ("read", _words("select show describe desc explain with pragma values use")),
@@ -88,57 +94,35 @@ def of_sql(statement: str) -> EffectClass:
     return strongest(found)
 
 
-def of_shell(command: str | Sequence[str], infer: Infer) -> EffectClass:
+def of_shell(command: str | Sequence[str], infer: Infer, *, deep: int = 0) -> EffectClass:
     """Return what a command line may change.
 
     Args:
         command: as text, or as the list of its words.
         infer: tells the class of a program that is not known here from its name.
+        deep: in how many shells or substitutions it stands.
     """
     if not isinstance(command, str):
-        return _simple([word for word in command if isinstance(word, str)], infer)
-    found: list[EffectClass] = []
-    for words in _simple_commands(_HEREDOC.sub(r"\3", command)):
-        found.append(_simple(words, infer))
-    return strongest(found)
-
-
-def _simple_commands(text: str) -> list[list[str]]:
-    """Split a command line where one command ends and another begins; quotes keep their content together."""
-    lexer = shlex.shlex(text.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    found: list[list[str]] = [[]]
+        return _simple(Simple(tuple(word for word in command if isinstance(word, str))), infer, deep)
     try:
-        for word in lexer:
-            if word in _SEPARATORS or (word and not word.strip(";&|()")):
-                found.append([])
-            else:
-                found[-1].append(word)
-    except ValueError:  # an open quote: nobody knows where the words end
-        return [text.split()]
-    return [words for words in found if words]
+        script = parse(command)
+    except UnreadableError:  # an open quote: nobody knows where the words end
+        return _simple(Simple(tuple(command[:_LONGEST].split())), infer, deep)
+    return strongest(_simple(one, infer, deep) for one in simple_commands(script))
 
 
-def _simple(words: Sequence[str], infer: Infer) -> EffectClass:
-    writes = False
-    plain: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        if _REDIRECTION.match(word) or word == ">&":
-            if plain and plain[-1] in ("1", "2"):  # 2>&1 comes as 2, >& and 1
-                plain.pop()
-            target = next(rest, "")
-            writes = writes or not (target in ("/dev/null", "/dev/stderr", "/dev/stdout") or target.isdigit())
-        elif word in ("<", "<<", "<<<", "<<-"):
-            next(rest, "")
-        else:
-            plain.append(word)
-    found = _program(plain, infer) if plain else "read"
-    return strongest([found, "write"]) if writes else found
+def _simple(command: Simple, infer: Infer, deep: int) -> EffectClass:
+    writes = any(
+        ">" in operator and not (target.isdigit() or target in ("", "-", "/dev/null", "/dev/stderr", "/dev/stdout"))
+        for operator, target in command.redirections
+    )
+    found: list[EffectClass] = [_program(command.words, infer, deep) if command.words else "read"]
+    if deep < _DEEPEST:
+        found += [of_shell(inner, infer, deep=deep + 1) for inner in command.inner[:_MOST]]
+    return strongest([*found, "write"] if writes else found)
 
 
-def _program(words: Sequence[str], infer: Infer) -> EffectClass:
+def _program(words: Sequence[str], infer: Infer, deep: int) -> EffectClass:
     at = 0
     while at < len(words) and (
         _ASSIGNMENT.match(words[at]) or words[at] in ("!", "{", "}", "then", "do", "else", "if")
@@ -150,9 +134,9 @@ def _program(words: Sequence[str], infer: Infer) -> EffectClass:
     if name in _WRAPPING:
         while arguments and (arguments[0].startswith("-") or arguments[0][0:1].isdigit()):
             arguments.pop(0)
-        return _program(arguments, infer) if arguments else "read"
+        return _program(arguments, infer, deep + 1) if arguments and deep < _DEEPEST else "read"
     if name in _SHELLS:
-        return _shell(arguments, infer)
+        return _shell(arguments, infer, deep)
     if name in _DESTROYING or "-delete" in arguments:
         return "destructive"
     if name in _BY_VERB or name.rstrip("3") == "pip":
@@ -167,7 +151,7 @@ def _program(words: Sequence[str], infer: Infer) -> EffectClass:
         return strongest(map(of_sql, [word for word in arguments if " " in word]))
     if name == "find" and {"-exec", "-execdir", "-ok"} & set(arguments):
         start = next(i for i, word in enumerate(arguments) if word in ("-exec", "-execdir", "-ok"))
-        return _program(arguments[start + 1 :], infer)
+        return _program(arguments[start + 1 :], infer, deep)
     if name in _READING:
         return "read"
     if name in _WRITING:
@@ -183,10 +167,11 @@ def _by_name(name: str, infer: Infer) -> EffectClass:
     return infer(name.rsplit(".", 1)[0] if "." in name[1:] else name)
 
 
-def _shell(arguments: Sequence[str], infer: Infer) -> EffectClass:
+def _shell(arguments: Sequence[str], infer: Infer, deep: int) -> EffectClass:
     for index, word in enumerate(arguments):
         if re.match(r"-\w*c$", word):
-            return of_shell(arguments[index + 1], infer) if index + 1 < len(arguments) else "unclassified"
+            known = index + 1 < len(arguments) and deep < _DEEPEST
+            return of_shell(arguments[index + 1], infer, deep=deep + 1) if known else "unclassified"
         if not word.startswith("-"):
             return _by_name(word.rsplit("/", 1)[-1], infer)
     return "unclassified"

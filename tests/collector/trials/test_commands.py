@@ -1,5 +1,7 @@
 """What a command may change: a tool that runs commands is told by what it was given, not by its name."""
 
+import time
+
 import pytest
 
 from spanproof_collector.model.values import Json
@@ -33,6 +35,12 @@ from spanproof_collector.trials import infer_class
         ("python -c 'print(1)'", "unclassified"),
         ("cat a.txt && frobnicate a.txt", "unclassified"),
         ("echo 'an open quote", "read"),
+        ('echo "$(rm "a b")"', "destructive"),
+        ("echo `touch a`", "write"),
+        ("rg '$(rm x)' src", "read"),
+        ("(rm a)", "destructive"),
+        ("for f in a b; do cat $f; done", "read"),
+        ("cat a >&2", "read"),
     ],
 )
 def test_a_command_line_is_what_its_programs_do(command: str, expected: str) -> None:
@@ -61,3 +69,10 @@ def test_a_command_line_is_what_its_programs_do(command: str, expected: str) -> 
 )
 def test_the_command_is_found_where_tools_take_it(name: str, arguments: Json, expected: str) -> None:
     assert infer_class(name, arguments) == expected
+
+
+@pytest.mark.parametrize("piece", ["<<a\n", "a;", "'a' ", "(", "$(", '"$(', "`a`", "sudo ", "bash -c '"])
+def test_no_command_takes_long_to_class(piece: str) -> None:
+    began = time.process_time()
+    infer_class("Bash", {"command": piece * 40_000})
+    assert time.process_time() - began < 5

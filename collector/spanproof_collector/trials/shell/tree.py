@@ -1,6 +1,6 @@
 """What runs after what in a command line: lists, and-or chains, pipelines, groups, and the commands in them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -20,6 +20,8 @@ class Simple:
 
     words: tuple[str, ...]
     redirections: tuple[tuple[str, str], ...] = ()
+    inner: tuple[str, ...] = ()
+    """Command lines in its words: ``$( … )``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,8 @@ class _Parser:
                 return self._group("}")
             if word in _OPENING:
                 self._at += 1
+                if word in ("for", "select"):
+                    self._head()
                 return self._compound(_OPENING[word])
             return self._simple(ends)
         finally:
@@ -165,6 +169,11 @@ class _Parser:
         while (token := self._next()) is not None and token.kind == "redirection":
             found.append(self._redirection())
         return Group(body, tuple(found))
+
+    def _head(self) -> None:
+        """Pass over the words that a loop goes through: no program."""
+        while self._next() is not None and not self._is_operator(";", "\n") and self._keyword() != "do":
+            self._at += 1
 
     def _compound(self, end: str) -> Compound:
         statements: list[Statement] = []
@@ -189,6 +198,7 @@ class _Parser:
 
     def _simple(self, ends: Sequence[str]) -> Simple | None:
         words: list[str] = []
+        inner: list[str] = []
         redirections: list[tuple[str, str]] = []
         while (token := self._next()) is not None:
             if token.kind == "redirection":
@@ -197,5 +207,17 @@ class _Parser:
                 break
             else:
                 words.append(token.text)
+                inner += token.inner
                 self._at += 1
-        return Simple(tuple(words), tuple(redirections)) if words or redirections else None
+        return Simple(tuple(words), tuple(redirections), tuple(inner)) if words or redirections else None
+
+
+def simple_commands(script: Script) -> Iterator[Simple]:
+    """Yield every program of a command line, in order."""
+    for statement in script.statements:
+        for _, pipeline in statement.chain:
+            for command in pipeline.commands:
+                if isinstance(command, Simple):
+                    yield command
+                else:
+                    yield from simple_commands(command.body)

@@ -7,9 +7,12 @@ from typing import Final, Literal
 _OPERATOR: Final = re.compile(r"&&|\|\||;;&?|;&|\|&|&>>|&>|>\||<<<|<<-|<<|>>|<>|>&|<&|[;&|()<>\n]")
 _REDIRECTIONS: Final = frozenset({"&>>", "&>", ">|", "<<<", "<<-", "<<", ">>", "<>", ">&", "<&", "<", ">"})
 _PLAIN: Final = re.compile(r"[^\s;&|()<>\"'\\$`#]+")
-_DOUBLE: Final = re.compile(r"[^\"\\]+")
+_DOUBLE: Final = re.compile(r"[^\"\\$`]+")
 _MOST_TOKENS: Final = 10_000
 """More is no command line that anybody wrote."""
+
+_DEEPEST: Final = 20
+"""Quotes within substitutions within quotes that are read."""
 
 _BLANK: Final = re.compile(r"(?:[ \t\r]|\\\n)+")
 
@@ -22,6 +25,9 @@ class Token:
     text: str
     quoted: bool = False
     """Part of it stood in quotes: it is no keyword."""
+
+    inner: tuple[str, ...] = ()
+    """Command lines whose output is put into it: ``$( … )`` and backquotes."""
 
 
 class UnreadableError(ValueError):
@@ -42,6 +48,8 @@ class _Lexer:
         self._text = text
         self._at = 0
         self._tokens: list[Token] = []
+        self._inner: list[str] = []
+        self._depth = 0
         self._heredocs: list[tuple[str, bool]] = []
         """Delimiters whose bodies begin on the next line, and whether tabs before them are left out."""
 
@@ -91,6 +99,7 @@ class _Lexer:
 
     def _word(self) -> None:
         text, parts, quoted = self._text, [], False
+        self._inner = []
         while self._at < len(text):
             plain = _PLAIN.match(text, self._at)
             if plain is not None:
@@ -110,7 +119,7 @@ class _Lexer:
                 quoted = True
                 parts.append(self._double())
             elif char == "`":
-                parts.append("`" + self._until("`") + "`")
+                parts.append(self._backquoted())
             elif char == "$" and text.startswith("$(", self._at):
                 parts.append(self._substitution())
             elif char == "$" and text.startswith("$'", self._at):
@@ -125,7 +134,7 @@ class _Lexer:
         word = "".join(parts)
         if self._tokens and self._tokens[-1].kind == "redirection" and self._tokens[-1].text.endswith(("<<", "<<-")):
             self._heredocs.append((word, self._tokens[-1].text.endswith("-")))
-        self._tokens.append(Token("word", word, quoted))
+        self._tokens.append(Token("word", word, quoted, tuple(self._inner)))
 
     def _until(self, quote: str) -> str:
         end = self._text.find(quote, self._at + 1)
@@ -140,28 +149,51 @@ class _Lexer:
         self._at += 1
         while self._at < len(self._text):
             plain = _DOUBLE.match(self._text, self._at)
+            char = self._text[self._at]
             if plain is not None:
                 parts.append(plain.group())
                 self._at = plain.end()
-            elif self._text[self._at] == '"':
+            elif char == '"':
                 self._at += 1
                 return "".join(parts)
+            elif char == "`":
+                parts.append(self._backquoted())
+            elif self._text.startswith("$(", self._at):
+                parts.append(self._substitution())
+            elif char == "$":
+                parts.append(char)
+                self._at += 1
             else:
                 after = self._text[self._at + 1 : self._at + 2]
                 parts.append(after if after in ('"', "\\", "$", "`") else "\\" + after)
                 self._at += 2
         raise UnreadableError('an open "')
 
+    def _backquoted(self) -> str:
+        found = self._until("`")
+        if not self._depth:
+            self._inner.append(found)
+        return f"`{found}`"
+
     def _substitution(self) -> str:
         """Return ``$( … )`` whole, as text: what it runs gives a word, and its exit code is lost."""
-        begin, depth = self._at, 0
+        begin, open_ = self._at, 0
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise UnreadableError("substitutions nest too deep")
         while self._at < len(self._text):
             char = self._text[self._at]
-            if char == "'" and depth == 1:
+            if char == "'":
                 self._until("'")
-                continue
-            depth += (char == "(") - (char == ")")
-            self._at += 2 if char == "\\" else 1
-            if depth == 0 and char == ")":
-                return self._text[begin : self._at]
+            elif char == '"':
+                self._double()
+            else:
+                open_ += (char == "(") - (char == ")")
+                self._at += 2 if char == "\\" else 1
+                if open_ == 0 and char == ")":
+                    self._depth -= 1
+                    found = self._text[begin : self._at]
+                    if not self._depth and not found.startswith("$(("):
+                        self._inner.append(found[2:-1])
+                    return found
         raise UnreadableError("an open $(")
