@@ -1,6 +1,7 @@
 """Verifier files: checks attached to stored trials, after the fact, at the places that they name."""
 
 import json
+import socket
 import sqlite3
 from pathlib import Path
 
@@ -161,6 +162,25 @@ def test_a_label_may_hold_anything_where_it_is_a_bound_value(store: Store, place
     operation = {"gen_ai.operation.name": "invoke_agent"}
     put(store, traces(span("invoke_agent", {**operation, **labels})))
     assert judged(store, place / "live.yaml")["labelled"].outcome.state == "verified"
+
+
+def test_a_service_that_is_not_there_is_given_up_after_three_trials(store: Store, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        (tmp_path / "gone.yaml").write_text(
+            f"id: gone\ndestinations: {{api: {{http: 'http://127.0.0.1:{taken.getsockname()[1]}'}}}}\n"
+            "verifiers: [{id: v, checks: [{kind: http, destination: api, attempts: 1}]}]\n"
+        )
+        put(store, *(attempt(f"t{number}", refunds=None, at=10 * number) for number in range(5)))
+        found = judged(store, tmp_path / "gone.yaml")
+    reasons = sorted(one.outcome.reason for one in found.values())
+    assert reasons == ["connection_failed"] * 3 + ["destination_given_up"] * 2
+
+
+def test_one_missing_world_says_nothing_of_the_next(store: Store, place: Path) -> None:
+    put(store, *(attempt(f"lost{number}", refunds=None, at=10 * number) for number in range(4)))
+    put(store, attempt("good", refunds=None, at=90))
+    assert judged(store, place / "live.yaml")["good"].outcome.state == "verified"
 
 
 WHOLE = yaml.safe_load(LIVE)

@@ -95,6 +95,7 @@ REASONS: Final[Mapping[str, str]] = {
     "query_failed": "the query failed",
     "sqlalchemy_not_installed": "SQLAlchemy is missing: pip install 'spanproof[sql]'",
     "driver_not_installed": "the database's driver is missing",
+    "destination_given_up": "nobody was there for the trials before",
     "service_failed": "the service failed",
     "not_authorized": "the service refused access",
     "redirected_elsewhere": "the service points to another host",

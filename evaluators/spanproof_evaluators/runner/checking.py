@@ -13,6 +13,7 @@ from spanproof_evaluators.model.end_states import EndState, UnreadableEndStateEr
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.placeholders import PlaceholderError, Values, filled_check
 from spanproof_evaluators.model.verifications import Check
+from spanproof_evaluators.runner.patience import Patience
 from spanproof_evaluators.verifiers import declared, judge
 
 
@@ -25,6 +26,7 @@ def outcome_by_checks(
     destinations: Mapping[str, Destination],
     base: Path | None,
     pass_score: float | None = None,
+    patience: Patience | None = None,
 ) -> Outcome:
     """Return what the checks say of a trial.
 
@@ -36,6 +38,7 @@ def outcome_by_checks(
         destinations: where the world is, by name.
         base: the folder that paths are relative to; the working folder where none is given.
         pass_score: the part of the weights that has to pass.
+        patience: with destinations that did not answer for the trials before this one.
     """
     folder, values = base or Path.cwd(), values_of(trial)
     used = {where for check in checks for where in check.destinations}
@@ -51,8 +54,11 @@ def outcome_by_checks(
     else:
         found = replace(before, places=places_before)
     after = replace(recorded_state(trial, "after"), places=places)
-    verifier = declared([_filled(check, values) for check in checks], pass_score=pass_score, base=folder)
-    return replace(judge(verifier, found, after, name=name), definition=definition)
+    asked = [(patience and patience.given_up(check)) or _filled(check, values) for check in checks]
+    outcome = judge(declared(asked, pass_score=pass_score, base=folder), found, after, name=name)
+    if patience is not None:
+        patience.learn(outcome.checks)
+    return replace(outcome, definition=definition)
 
 
 def values_of(trial: Trial) -> Values:

@@ -14,6 +14,7 @@ from spanproof_evaluators.model.verifier_files import Attached, VerifierFile, Wh
 from spanproof_evaluators.runner.checking import outcome_by_checks
 from spanproof_evaluators.runner.judging import left_out
 from spanproof_evaluators.runner.outcome_sources import together
+from spanproof_evaluators.runner.patience import Patience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class VerifierFileChecks:
     """What paths are relative to."""
 
     attached: tuple[tuple[Filter, Attached], ...]
+    patience: Patience
 
     @classmethod
     def read(cls, path: Path) -> "VerifierFileChecks":
@@ -37,6 +39,7 @@ class VerifierFileChecks:
         return cls(
             file=file,
             base=path.absolute().parent,
+            patience=Patience(file.destinations),
             attached=tuple((_filter(one.where, f"{path}", one.id), one) for one in file.verifiers),
         )
 
@@ -87,6 +90,7 @@ class VerifierFileChecks:
             destinations=self.file.destinations,
             base=self.base,
             pass_score=one.pass_score,
+            patience=self.patience,
         )
 
 
