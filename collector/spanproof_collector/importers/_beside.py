@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from spanproof_collector.importers._fields import ident, obj, text
+from spanproof_collector.importers._fields import ident, obj
 from spanproof_collector.importers._files import NotJsonError, ReadableFile, parse
 from spanproof_collector.importers._found import Damage, Skipped
 from spanproof_collector.importers._session import Changes, Session
@@ -52,19 +52,15 @@ class EndStates:
             self._places[name] = (at, len(line))
 
     def of(self, file: Path) -> Changes | None:
-        """Return what is recorded of the session in a file."""
+        """Return what is recorded of the session in a file: its changes, and nothing else of its line."""
         place = next((self._places[name] for name in _stems(file) if name in self._places), None)
         if place is None:
             return None
         with self.file.open("rb") as opened:
             opened.seek(place[0])
             told = obj(parse(opened.read(place[1])))
-        method = text(told.get("method"))
         return Changes(
-            actual=told["actual_changes"],
-            gold=told.get("gold_changes"),
-            calls=told.get("calls", told.get("write_calls")),
-            by=f"{END_STATES}: {method}" if method else END_STATES,
+            actual=told["actual_changes"], gold=told.get("gold_changes"), calls=told.get("calls"), by=END_STATES
         )
 
 
