@@ -3,11 +3,12 @@
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from spanproof_collector.model.trials import Progress, Wait
+from spanproof_collector.model.trials import ClaimState, Progress, Wait
 from spanproof_evaluators.errors import MeasureError
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.measures import Measure, money
@@ -102,6 +103,26 @@ def test_the_false_success_rate_counts_what_is_unavailable_against_its_bounds(
     found = measure(several(*outcomes))["false_success_rate"]
     assert found.value == value
     assert found.bounds == bounds
+
+
+def test_what_only_implies_a_claim_is_left_out_of_the_explicit_rate_and_every_end_is_in_the_widest() -> None:
+    def claiming(name: str, state: ClaimState, rule: str, outcome: Verdict) -> Assessment:
+        one = trial(name, task_id=name, claim=state)
+        said = replace(one.claim, rule=rule, source="declared" if rule == "declared" else "text")
+        return assessed(replace(one, claim=said), outcome)
+
+    found = measure(
+        [
+            claiming("said", "success", "done", "verified"),
+            claiming("implied", "success", "implicit_answer", "failed"),
+            claiming("asked", "none", "question", "failed"),
+            claiming("admitted", "failure", "declared", "failed"),
+        ]
+    )
+    assert counts(found["false_success_rate"]) == (1, 2, 0)
+    assert counts(found["explicit_false_success_rate"]) == (0, 1, 0)
+    assert found["explicit_false_success_rate"].excluded == {"implicit_claim": 1}
+    assert counts(found["normal_end_false_success_rate"]) == (2, 3, 0)
 
 
 def test_the_share_of_silent_failures_is_another_number() -> None:

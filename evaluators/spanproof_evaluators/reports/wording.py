@@ -34,6 +34,8 @@ BESIDE: Final[Mapping[str, str]] = {
     "cost_per_run": "Cost per run",
     "unverified_completions": "Unverified completions",
     "unknown_effects": "Unknown effects",
+    "explicit_false_success_rate": "False success of explicit claims",
+    "normal_end_false_success_rate": "False success if every end is a claim",
     "silent_failure_share": "Claimed success among failures",
     "constraint_violations": "Constraint violations",
 }

@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping
 
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.runner.measuring._rates import Trials, task_key
-from spanproof_evaluators.runner.measuring.claims import false_success_rate, silent_failure_share
+from spanproof_evaluators.runner.measuring.claims import (
+    explicit_false_success_rate,
+    false_success_rate,
+    normal_end_false_success_rate,
+    silent_failure_share,
+)
 from spanproof_evaluators.runner.measuring.costs import cost_per_run, cost_per_verified_outcome
 from spanproof_evaluators.runner.measuring.effects import constraint_violations, effect_integrity, unknown_effects
 from spanproof_evaluators.runner.measuring.evidence import (
@@ -34,6 +39,8 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "progress_rate": progress_rate,
     "outcome_consistency": outcome_consistency,
     "cost_per_run": cost_per_run,
+    "explicit_false_success_rate": explicit_false_success_rate,
+    "normal_end_false_success_rate": normal_end_false_success_rate,
     "silent_failure_share": silent_failure_share,
     "unverified_completions": unverified_completions,
     "unknown_effects": unknown_effects,

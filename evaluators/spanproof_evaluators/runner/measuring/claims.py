@@ -1,12 +1,46 @@
 """Claims against outcomes: declared completions that failed their check (evaluators.md B06)."""
 
+from dataclasses import replace
+from typing import Final
+
 from spanproof_evaluators.model.measures import Measure
-from spanproof_evaluators.runner.measuring._rates import Counted, Trials, interval_of, rate, task_key
+from spanproof_evaluators.runner.measuring._rates import Counted, Trials, inside, interval_of, rate, task_key
+
+IMPLICIT: Final = "implicit_"
+"""How the names of rules begin that take a delivered answer for a claim."""
 
 
 def false_success_rate(trials: Trials) -> Measure:
     """Return failed over declared, unavailable ones in the denominator as in the contract table (R032e, B06)."""
-    declared = [one for one in trials if one.declared]
+    return _failed_of([one for one in trials if one.declared], trials)
+
+
+def explicit_false_success_rate(trials: Trials) -> Measure:
+    """Return the same over what was said in so many words: without answers that only imply that the task is done (B31).
+
+    Whether an answer without a word on the task claims success is the reader's guess; this leaves it out.
+    """
+    said = [one for one in trials if one.declared and not one.trial.claim.rule.startswith(IMPLICIT)]
+    implied = sum(one.declared for one in trials) - len(said)
+    found = _failed_of(said, trials)
+    return replace(found, excluded={**found.excluded, "implicit_claim": implied} if implied else found.excluded)
+
+
+def normal_end_false_success_rate(trials: Trials) -> Measure:
+    """Return the same where every run that ended by itself counts as a claim: what the claim rules could miss at most.
+
+    Trials that declared a failure or a gap in a structured way are left out: they said so.
+    """
+    ended = [
+        one
+        for one in inside(trials, "waiting", "infrastructure", "cancelled")
+        if one.trial.status == "complete" and not (one.trial.claim.source == "declared" and not one.declared)
+    ]
+    return replace(_failed_of(ended, ()), note="every run that ended by itself taken for a claim")
+
+
+def _failed_of(declared: Trials, trials: Trials) -> Measure:
+    """Return failed over declared; ``trials`` are those whose claims could not be read, counted beside."""
     units = [
         Counted(cluster=task_key(one), hit=one.outcome.state == "failed", id=one.trial.trial_id) for one in declared
     ]
