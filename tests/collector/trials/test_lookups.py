@@ -3,13 +3,25 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from spanproof_collector.dialects import canonical
+from spanproof_collector.model.readings import Absent
 from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import ToolCall
+from spanproof_collector.model.values import Json
 from spanproof_collector.store import Store
 from spanproof_collector.trials import parse_catalogue, read_trials
-from spanproof_collector.trials.effects.answers import says_absent
+from spanproof_collector.trials.effects.answers import (
+    holds_arguments,
+    holds_values,
+    opened,
+    says_absent,
+    shows_fields,
+)
+from spanproof_collector.trials.effects.identity import scalars
 from tests.factories import agent, event, span, tool, traces
 from tests.storing import put
 
@@ -323,6 +335,52 @@ def test_calls_of_one_answer_may_have_run_at_once(store: Store) -> None:
     first, second = calls_of(store, *spans)
     assert (second.name, second.result) == ("get_charge", [])
     assert (first.effect.state, first.effect.looked_up_by) == ("unknown", ())
+
+
+_ANSWERS: st.SearchStrategy[Json] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["k", "pending", "not found", "\ud800", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["status", "error", "found", "id", "content", "type", "text"]), inner, max_size=3
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(answer=_ANSWERS)
+def test_whatever_an_answer_is_it_shows_that_something_is_there_or_that_it_is_not_or_neither(answer: Json) -> None:
+    told = opened(answer)
+    there = (holds_values(told, ["k"]), holds_arguments(told, {"id": "k"}), shows_fields(told, {"id": "k"}, {}))
+    assert set(there) <= {True, False, None}
+    if says_absent(told):
+        assert True not in there
+    if there[1]:
+        assert there[0]
+        assert not isinstance(told, Absent)
+        assert "k" in list(scalars(told))
+    # what is put around an answer changes nothing of it
+    text = json.dumps(answer) if isinstance(answer, dict | list) else None
+    if text is not None:
+        found = opened([{"type": "text", "text": text}])
+        assert not isinstance(found, Absent)
+        assert canonical(found) == canonical(json.loads(text))
+
+
+def test_an_answer_that_nests_deep_is_walked() -> None:
+    deep: Json = "k"
+    for _ in range(50_000):
+        deep = {"id": [deep]}
+    assert holds_values(deep, ["k"]) is None
+    assert holds_values({"id": "k", "more": deep}, ["k"]) is True
+    assert not says_absent(deep)
+    assert opened("[" * 50_000) == "[" * 50_000
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,10 @@ def same(one: Recorded, other: Recorded) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     numbers = isinstance(one, int | float) and isinstance(other, int | float)
-    return (numbers or type(one) is type(other)) and one == other
+    try:
+        return (numbers or type(one) is type(other)) and one == other
+    except RecursionError:  # nested deeper than Python compares: nobody names a thing so
+        return False
 
 
 def _objects(answer: Recorded) -> Iterator[dict[str, Json]]:
@@ -132,30 +135,38 @@ def _objects(answer: Recorded) -> Iterator[dict[str, Json]]:
             yield item
 
 
-def _settled_objects(answer: Recorded) -> Iterator[dict[str, Json]]:
-    """Yield the objects of an answer at any depth, but those around, in or within which something leaves them open."""
-    left: list[Json] = [] if isinstance(answer, Absent) else [answer]
-    while left:
-        item = left.pop()
-        if isinstance(item, list):
-            left.extend(item)
-        elif isinstance(item, dict) and not _open(item):
-            left.extend(item.values())
-            if not _open_within(item):
-                yield item
+def _settled_objects(answer: Recorded) -> list[dict[str, Json]]:
+    """Return the objects of an answer at any depth, but those around, in or within which something leaves them open."""
+    objects = _objects_within(answer)
+    within = [_open(found) for found, _ in objects]
+    for at in range(len(objects) - 1, 0, -1):  # what is within stands after what is around it
+        around = objects[at][1]
+        if within[at] and around is not None:
+            within[around] = True
+    closed = [not _open(found) for found, _ in objects]
+    for at, (_, around) in enumerate(objects):
+        closed[at] = closed[at] and (around is None or closed[around])
+    return [
+        found for (found, _), inside, outside in zip(objects, within, closed, strict=True) if outside and not inside
+    ]
 
 
 def _open_within(found: dict[str, Json]) -> bool:
-    left: list[Json] = [found]
+    return any(_open(each) for each, _ in _objects_within(found))
+
+
+def _objects_within(answer: Recorded) -> list[tuple[dict[str, Json], int | None]]:
+    """Return every object of a value, each after the one around it, and the place of that one."""
+    objects: list[tuple[dict[str, Json], int | None]] = []
+    left: list[tuple[Json, int | None]] = [] if isinstance(answer, Absent) else [(answer, None)]
     while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            if _open(item):
-                return True
-            left.extend(item.values())
-        elif isinstance(item, list):
-            left.extend(item)
-    return False
+        item, around = left.pop()
+        if isinstance(item, list):
+            left.extend((each, around) for each in item)
+        elif isinstance(item, dict):
+            objects.append((item, around))
+            left.extend((each, len(objects) - 1) for each in item.values())
+    return objects
 
 
 def _open(found: Mapping[str, Json]) -> bool:
