@@ -28,6 +28,16 @@ DONE = chat([said("user", "refund")], [said("assistant", "I have refunded order 
         ("", "none"),
         ("null", "none"),
         ("Заказ возвращён.", "unavailable"),
+        ("Las Vegas", "success"),
+        ("Booked a table.", "success"),
+        ("Hotel des Arts, Rue de la Paix", "success"),
+        ("[redacted]", "unavailable"),
+        ("<REDACTED>", "unavailable"),
+        ("__REDACTED__", "unavailable"),
+        ("[Scrubbed due to 'password']", "unavailable"),
+        ("[redacted] [redacted].", "unavailable"),
+        ("***", "unavailable"),
+        ("I have sent the [redacted] mail.", "success"),
     ],
 )
 def test_text_rules_read_what_an_answer_claims(answer: str, state: ClaimState) -> None:

@@ -18,11 +18,12 @@ _MOST_WORDS: Final = 400
 """How many words decide: more would tell nothing new."""
 
 ENGLISH: Final = _words(
-    """the and of to is are was were be been has have had i i've i'm you your it its it's this that these those for from
+    """a the and of to is are was were be been has have had i i've i'm you your it its it's this that these for from
     with without by at on in as an or not no yes if then there here which who what when where how can could will would
     should may must do does did done all any some more most other into than so we our us they their he she his her my me
     please let know need now next found file files task test tests following details based after before about also only
-    successfully updated created sent added completed complete fixed ok okay"""
+    successfully updated created sent added completed complete fixed ok okay one two
+    up out new per come die men ten den son table day note set get got see use used those"""
 )
 """Commonest words of English, and the commonest of final answers."""
 
@@ -53,11 +54,11 @@ OTHERS: Final[Mapping[str, frozenset[str]]] = {
         door        aan dat dit deze die er kan klaar gedaan bestand succesvol uw wordt"""
     ),
     "sv": _words(
-        """och att det är inte en ett jag du vi på för med av till har hade som men om kan den de från nu klart klar
+        """och att det är inte en ett jag du vi på för med av till har hade som men om kan den från nu klart klar
         filen uppdaterat skickat eller ska blev"""
     ),
     "da_no": _words(
-        """og at det er ikke en et jeg du vi på for med af av til har hadde som men om kan den de fra nå nu ferdig
+        """og at det er ikke en et jeg du vi på for med af av til har hadde som men om kan den fra nå nu ferdig
         færdig filen oppdatert opdateret sendt eller skal blev ble"""
     ),
     "pl": _words(
@@ -69,13 +70,13 @@ OTHERS: Final[Mapping[str, frozenset[str]]] = {
         prosím jsem jsme úspěšně"""
     ),
     "ro": _words(
-        """și în nu este sunt o un una la pe cu de din pentru că dar sau am ați fost mai acest această gata fișierul
+        """și în nu este sunt o un una pe cu din pentru că dar sau am ați fost mai acest această gata fișierul
         poate vă rog cum"""
     ),
-    "hu": _words("""a az és nem egy hogy van volt meg de vagy is kész sikeresen fájl kérem önnek el ki ha már lett"""),
+    "hu": _words("""a az és nem egy hogy van volt meg vagy is kész sikeresen fájl kérem önnek el ki ha már lett"""),
     "fi": _words("""ja on ei se että oli ovat olen hän minä sinä mutta tai kun niin myös valmis tehty tiedosto nyt"""),
     "tr": _words(
-        """ve bir bu için ile değil olarak olan da de var yok ben siz biz ama veya gibi daha çok ne tamam
+        """ve bir bu için ile değil olarak olan da var yok ben siz biz ama veya gibi daha çok ne tamam
         dosya edildi oldu lütfen gönderildi güncellendi randevu"""
     ),
     "vi": _words(
@@ -94,6 +95,11 @@ OTHERS: Final[Mapping[str, frozenset[str]]] = {
 """Function words by language, with the words by which a task is said to be done."""
 
 _FOREIGN: Final = {name: words - ENGLISH for name, words in OTHERS.items()}
+_DONE: Final = _words(
+    """fertig erledigt terminé listo hecho pronto feito concluído fatto completato klaar gedaan klar klart ferdig færdig
+    gotowe zrobione hotovo gata kész valmis tehty tamam xong selesai berhasil tapos nagawa natapos"""
+)
+"""Words that are a whole answer: elsewhere one word may be a name, such as Las Vegas."""
 
 
 def is_english(text: str) -> bool:
@@ -103,9 +109,10 @@ def is_english(text: str) -> bool:
         return False
     words = [match.group().lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for match in _some(text)]
     english = sum(word in ENGLISH for word in words)
-    foreign = max(sum(word in known for word in words) for known in _FOREIGN.values())
-    if foreign > english:
-        return False
+    for known in _FOREIGN.values():
+        found = [word for word in words if word in known]
+        if len(found) > english and (len(set(found)) > 1 or not _DONE.isdisjoint(found)):
+            return False
     strange = sum(not word.isascii() for word in words)
     return english > 0 or 3 * strange <= len(words)
 

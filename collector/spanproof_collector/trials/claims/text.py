@@ -41,6 +41,15 @@ _THINKING: Final = re.compile(
     r"<(think|thinking|reasoning|scratchpad|analysis)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL
 )
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_GONE: Final = r"(?:redacted|scrubbed|removed|hidden|filtered|omitted|elided|masked|truncated)"
+_PLACEHOLDER: Final = re.compile(
+    rf"[\[<({{*_]{{1,3}}(?:[a-z]{{1,12}} )?{_GONE}(?![a-z])[^\]>)}}\n]{{0,80}}[\]>)}}*_]{{1,3}}"
+    rf"|\A\W{{0,3}}{_GONE}\W{{0,3}}\Z"
+    r"|\*{3,}|\N{FULL BLOCK}+",
+    re.IGNORECASE,
+)
+"""What stands where words were taken out."""
+
 _CALL_TAG: Final = re.compile(r"</?(?:function_call|tool_call|tool_use|invoke)s?\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"</?[A-Za-z_][\w-]{0,40}>")
 _QUOTED: Final = re.compile(
@@ -165,6 +174,10 @@ def _clauses(answer: str) -> list[_Clause]:
 def of_text(answer: str) -> tuple[ClaimState, str]:
     """Return what a final answer claims, and the rule that read it."""
     words = _THINKING.sub(" ", answer).strip()
+    if len(words) < 500:
+        left = _PLACEHOLDER.sub("", words)
+        if left != words and not any(char.isalnum() for char in left):
+            return "unavailable", "redacted"
     if len(words) < 200 and _TAG.sub("", words).strip().lower() in _NOTHING:
         return "none", "no_substantive_text"
     if _CALL_TAG.search(words[-_TAIL:]):
