@@ -23,7 +23,7 @@ _LOST: Final = re.compile(
 )
 """What an error says of a call that may have taken place all the same."""
 
-_MOST_PAIRED: Final = 300
+_MOST_PAIRED: Final = 100
 """Of more calls of one tool than so many on a side no pairs are sought."""
 
 

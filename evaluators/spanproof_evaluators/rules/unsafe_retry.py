@@ -1,5 +1,7 @@
 """Writes that were tried again although nobody knew what became of the first attempt."""
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -51,13 +53,14 @@ class UnsafeRetry:
         unsafe: list[ToolCall] = []
         blank: list[ToolCall] = []
         changes = {at: _change(call) for at, call in writes}
+        reads = [at for at, call in enumerate(calls) if call.effect.effect_class == "read"]
         by_tool: dict[str, list[int]] = {}
         for at, call in writes:
             earlier = by_tool.setdefault(call.name, [])
-            verdicts = [_unsafe(calls, changes, first, at) for first in earlier]
-            if True in verdicts:
+            verdict = _unsafe(calls, changes, reads, earlier, at)
+            if verdict:
                 unsafe.append(call)
-            elif None in verdicts:
+            elif verdict is None:
                 blank.append(call)
             earlier.append(at)
         spans = tuple(span for call in unsafe for span in call.span_ids[:1])
@@ -67,14 +70,14 @@ class UnsafeRetry:
                 state="fail",
                 score=float(len(unsafe)),
                 label="diagnostic",
-                explanation=f"tried again after an unknown effect: {', '.join(call.name for call in unsafe)}",
+                explanation=f"tried again after an unknown effect: {_named(unsafe)}",
                 span_ids=spans,
             )
         if blank:
             return Result.unavailable(
                 self.name,
                 reason="not_captured",
-                explanation=f"whether these try again is not recorded: {', '.join(call.name for call in blank)}",
+                explanation=f"whether these try again is not recorded: {_named(blank)}",
                 label="diagnostic",
                 span_ids=tuple(span for call in blank for span in call.span_ids[:1]),
             )
@@ -102,16 +105,38 @@ def _change(call: ToolCall) -> str | None:
     )
 
 
-def _unsafe(calls: Sequence[ToolCall], changes: Mapping[int, str | None], first: int, second: int) -> bool | None:
-    """Return whether the second call tries the first again unsafely; ``None`` where that is not recorded."""
-    one, two = calls[first], calls[second]
-    if not _was_unknown(one, before=two):
-        return False
-    alike = _same_change(one, two, changes[first], changes[second])
-    if alike is False or _one_key(one, two):
-        return False
-    looked = any(_looks_up(call, one) for call in calls[first + 1 : second])
-    return False if looked else alike
+def _named(calls: Sequence[ToolCall]) -> str:
+    names = Counter(call.name for call in calls)
+    return ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in sorted(names.items()))
+
+
+def _unsafe(
+    calls: Sequence[ToolCall],
+    changes: Mapping[int, str | None],
+    reads: Sequence[int],
+    earlier: Sequence[int],
+    second: int,
+) -> bool | None:
+    """Return whether a call tries one of the earlier ones again unsafely; ``None`` where that is not recorded.
+
+    The latest attempt comes first: a look after it is one after all that went before it, too.
+    """
+    two = calls[second]
+    verdict: bool | None = False
+    for first in reversed(earlier):
+        one = calls[first]
+        if not _was_unknown(one, before=two) or _one_key(one, two):
+            continue
+        alike = _same_change(one, two, changes[first], changes[second])
+        if alike is False:
+            continue
+        between = reads[bisect_right(reads, first) : bisect_left(reads, second)]
+        looked = any(_looks_up(calls[at], one) for at in between)
+        if alike:
+            return verdict if looked else True
+        if not looked:
+            verdict = None
+    return verdict
 
 
 def _was_unknown(call: ToolCall, *, before: ToolCall) -> bool:
@@ -145,7 +170,7 @@ def _looks_up(read: ToolCall, write: ToolCall) -> bool:
     """Return whether a call is a read that was answered and that looks up what a write was to change."""
     if set(read.span_ids) & set(write.effect.looked_up_by):
         return True
-    if read.effect.effect_class != "read" or read.executed != "yes":
+    if read.executed != "yes":
         return False
     ours, theirs = write.effect, read.effect
     if any(
