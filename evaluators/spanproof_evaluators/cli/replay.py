@@ -86,6 +86,7 @@ def command(
     from spanproof_evaluators.environments import environment as environment_of
     from spanproof_evaluators.errors import NoTrialsError
     from spanproof_evaluators.runner import evaluate
+    from spanproof_evaluators.runner.outcome_sources import RECORDED_CHANGES
     from spanproof_evaluators.runner.recorded_changes import RecordedChanges
     from spanproof_evaluators.runner.replaying_trials import Replaying
 
@@ -114,14 +115,13 @@ def command(
             for trial in read_trials(store, wanted, unit=unit, catalogue=catalogue):
                 replaying.replay(trial)
         else:
-            for _ in evaluate(
-                store, wanted, suite, sources=(replaying, RecordedChanges()), unit=unit, catalogue=catalogue
-            ):
-                pass
+            sources = (replaying, RecordedChanges())
+            for one in evaluate(store, wanted, suite, sources=sources, unit=unit, catalogue=catalogue):
+                states["judged by recorded changes"] += one.outcome.verifier == RECORDED_CHANGES
     if not states:
         raise NoTrialsError(describe(wanted))
-    tell(", ".join(f"{count} {state}" for state, count in sorted(states.items())))
-    if states.keys() == {"extra_missing"}:
+    tell(", ".join(f"{count} {state}" for state, count in sorted((+states).items())))
+    if (+states).keys() == {"extra_missing"}:
         raise SystemExit(2)
 
 
