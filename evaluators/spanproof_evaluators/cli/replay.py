@@ -229,7 +229,7 @@ def _print(out: "Console", trial: "Trial", found: "Replay", score: "MutationScor
     out.print(head, soft_wrap=True)
 
     def say(name: str, text: str, longest: int = 400) -> None:
-        out.print(f"  {name:<11}{one_line(text, longest)}", soft_wrap=True)
+        out.print(f"  {name:<10} {one_line(text, longest)}", soft_wrap=True)
 
     if found.environment is not None:
         say("in", f"{found.environment}, {found.version}")
