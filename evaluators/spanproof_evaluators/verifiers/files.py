@@ -134,6 +134,7 @@ def _validator(schema: str) -> "Validator":
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
+    from jsonschema_specifications import REGISTRY
 
     written = json.loads(schema)
     kind = validator_for(written, default=Draft202012Validator)
@@ -141,7 +142,7 @@ def _validator(schema: str) -> "Validator":
         kind.check_schema(written)
     except SchemaError as error:
         raise GapError("schema_invalid", error.message) from error
-    return kind(written)
+    return kind(written, registry=REGISTRY)
 
 
 def _against(schema: str, content: bytes) -> str | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,14 @@ def test_recorded_files_and_those_of_a_folder_are_judged_alike(
 def test_a_schema_that_is_none_or_refers_elsewhere_is_a_gap() -> None:
     recorded = EndState(files={"out/a.json": TEXT})
     assert said(ask(files(json_schema={"type": "no-such-type"}), recorded)) == (None, "schema_invalid")
-    remote: dict[str, object] = {"$ref": "http://127.0.0.1:1/schema.json"}
-    assert said(ask(files(json_schema=remote), recorded)) == (None, "schema_invalid")
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        server.setblocking(False)
+        remote = {"$ref": f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"}
+        assert said(ask(files(json_schema=remote), recorded)) == (None, "schema_invalid")
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_a_folder_that_is_not_there_is_a_gap(tmp_path: Path) -> None:
