@@ -23,15 +23,11 @@ class Facts:
     entry: CatalogueTool | None
     """The confirmed entry of the catalogue for its tool."""
 
-    @property
-    def begun(self) -> int:
-        """When it began; of a call that no span tells of, when it was asked for."""
-        return min((item.span.start for item, _ in self.call.runs), default=self.call.asked_at[0])
+    begun: int
+    """When it began; of a call that no span tells of, when it was asked for."""
 
-    @property
-    def ended(self) -> int:
-        """When it ended, as far as anybody knows."""
-        return max((item.span.end for item, _ in self.call.runs), default=self.begun)
+    ended: int
+    """When it ended, as far as anybody knows."""
 
     @property
     def span_id(self) -> str | None:
@@ -53,7 +49,7 @@ class Facts:
 
     def after(self, other: "Facts") -> bool:
         """Return whether this began after the other was over. Calls of one answer may have run at once."""
-        if self.begun < other.ended or self.call.asked_at <= other.call.asked_at:
+        if self.call.asked_at <= other.call.asked_at or self.begun < other.ended:
             return False
         together = self.call.asked_by is not None and self.call.asked_by is other.call.asked_by
         return not together or (other.ended > other.begun and self._timed and other._timed)

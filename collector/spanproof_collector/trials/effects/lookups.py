@@ -80,8 +80,8 @@ def _of(write: Facts, reads: Sequence[Facts], changing: Sequence[Facts]) -> Look
     state: Literal["verified", "failed"] | None = None
     span_id: str | None = None
     for read in reads:
-        matched = _matched(write, read) if read.after(write) else None
-        if matched is None or read.span_id is None:
+        matched = _matched(write, read)
+        if matched is None or read.span_id is None or not read.after(write):
             continue
         by.append(read.span_id)
         between = [one for one in changing if one is not write and one.begun >= write.begun and not one.after(read)]

@@ -82,6 +82,7 @@ def _facts(
         ran = replace(ran, why="unanswered")
     effect_class, source = class_of(call, tools, catalogue)
     entry = catalogue.of(call.name)
+    begun = min((item.span.start for item, _ in call.runs), default=call.asked_at[0])
     return Facts(
         call=call,
         ran=ran,
@@ -89,6 +90,8 @@ def _facts(
         class_source=source,
         names=names_of_call(call, entry),
         entry=entry,
+        begun=begun,
+        ended=max((item.span.end for item, _ in call.runs), default=begun),
     )
 
 
