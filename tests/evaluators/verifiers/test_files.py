@@ -3,6 +3,7 @@
 import hashlib
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,16 @@ def test_recorded_files_and_those_of_a_folder_are_judged_alike(
     assert (live.destination, live.time is not None) == ("work", True)
 
 
-def test_a_schema_that_is_none_or_refers_elsewhere_is_a_gap() -> None:
+@pytest.fixture
+def patient() -> Iterator[None]:
+    """Let nobody wait longer than a second for a server that does not answer."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(1.0)
+    yield
+    socket.setdefaulttimeout(before)
+
+
+def test_a_schema_that_is_none_or_refers_elsewhere_is_a_gap(patient: None) -> None:
     recorded = EndState(files={"out/a.json": TEXT})
     assert said(ask(files(json_schema={"type": "no-such-type"}), recorded)) == (None, "schema_invalid")
     with socket.socket() as server:
