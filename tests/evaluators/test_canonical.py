@@ -60,6 +60,7 @@ def test_a_call_with_deep_arguments_is_judged_and_printed(levels: int) -> None:
     assert {name: result.state for name, result in found.items() if result} == {
         "duplicate_effect": "pass",
         "unknown_effect": "pass",
+        "unsafe_retry": "pass",
         "repeats": "pass",
     }
 

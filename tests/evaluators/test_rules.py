@@ -169,7 +169,16 @@ def refund(state_: str, **more: str | None) -> ToolCall:
         ),
         pytest.param([refund("unknown", key="k"), refund("reported", key="k")], "unavailable", id="no receipt"),
         pytest.param([refund("unknown"), refund("verified", observed="r1")], "unavailable", id="retried, no key"),
-        pytest.param([refund("reported"), refund("reported")], "unavailable", id="a tool's word is no receipt"),
+        pytest.param([refund("reported"), refund("reported")], "fail", id="paid twice, by the tool's own word"),
+        pytest.param([refund("reported"), refund("unknown")], "unavailable", id="once by its word, and perhaps again"),
+        pytest.param(
+            [refund("reported", key="k"), refund("reported", key="k")], "unavailable", id="one key, no receipt"
+        ),
+        pytest.param(
+            [call("write_file", {"path": "a"}, state="reported"), call("write_file", {"path": "a"}, state="reported")],
+            "unavailable",
+            id="written twice is written once",
+        ),
         pytest.param([refund("failed", observed="none"), refund("verified", observed="r1")], "pass", id="failed first"),
         pytest.param([refund("refused"), refund("verified", observed="r1")], "pass", id="refused first"),
         pytest.param(

@@ -18,7 +18,7 @@ from spanproof_evaluators.rules.unsafe_retry import UnsafeRetry
 
 __all__ = ["RULES", "VERSION", "Rule", "false_success"]
 
-VERSION = "5"
+VERSION = "6"
 """Raised when a rule comes to mean something else."""
 
 RULES: tuple[Rule, ...] = (

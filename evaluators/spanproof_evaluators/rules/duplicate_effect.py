@@ -1,8 +1,10 @@
 """Effects that took place more often than expected."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from spanproof_collector.model.trials import ToolCall, Trial
 from spanproof_evaluators.model.canonical import canonical
@@ -10,6 +12,15 @@ from spanproof_evaluators.model.expected_effects import identity, without_key
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
 from spanproof_evaluators.rules._rule import UNSEEN
+
+_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_ADDS_UP: Final = frozenset(
+    [
+        *("pay", "charge", "refund", "issue", "transfer", "send", "mail", "email"),
+        *("buy", "purchase", "order", "book", "reserve", "withdraw", "deposit", "donate"),
+    ]
+)
+"""Verbs of money, messages and bookings."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +30,9 @@ class DuplicateEffect:
     One change is one destination, resource and operation; where a call declares no resource, one tool with equal
     arguments, numbers by value and the idempotency key left out. It is expected once, or as often as the task's
     ``expected_effects`` name it. Two calls with one key and one thing seen at the destination are no duplicate. Where
-    a receipt is missing, how often it took place is unknown, and the rule says so. So it does of two calls of one tool
-    of which one has nothing recorded to compare it by. The score counts what was too many.
+    a receipt is missing, how often it took place is unknown, and the rule says so; but for what adds up by its nature
+    (pay, send, book): two calls without a key that both answered are two. Two calls of one tool of which one has
+    nothing recorded to compare it by stay open too. The score counts what was too many.
     """
 
     name: str = "duplicate_effect"
@@ -44,6 +56,10 @@ class DuplicateEffect:
             if proven > expected:
                 surplus += proven - expected
                 doubled.append(f"{what} took place {proven} times" + (f", not {expected}" if expected > 1 else ""))
+                proof.extend(spans)
+            elif (told := _by_word(calls)) > expected:
+                surplus += told - expected
+                doubled.append(f"{what} took place {told} times by its tool's own word")
                 proof.extend(spans)
             elif possible > expected:
                 open_.append(f"{what}: {len(calls)} calls, {proven} proven by a receipt")
@@ -134,6 +150,23 @@ def _effective(calls: list[ToolCall]) -> tuple[int, int]:
         maybe = sum(call.effect.state in ("reported", "unknown") for call in some)
         possible += max(len(_seen(sure)), 1) if key is not None and sure else len(sure) + maybe
     return proven, max(proven, possible)
+
+
+def _by_word(calls: Sequence[ToolCall]) -> int:
+    """Return how often a change took place by its tool's own word: of what adds up, without a key and without a look.
+
+    Writing a file twice leaves one file; paying twice without a key pays twice (B20).
+    """
+    if any(call.receipts or call.effect.idempotency_key is not None or not _adds_up(call) for call in calls):
+        return 0
+    return sum(call.effect.state == "reported" for call in calls)
+
+
+def _adds_up(call: ToolCall) -> bool:
+    """Return whether doing it again does it twice, by the verb that the operation or the tool's name begins with."""
+    named = re.split(r"__|[./:]", call.effect.operation or call.name)[-1]
+    first = _WORD.search(named)
+    return first is not None and first.group().lower() in _ADDS_UP
 
 
 def _by_key(calls: Iterable[ToolCall]) -> dict[str | None, list[ToolCall]]:
