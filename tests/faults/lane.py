@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -76,11 +77,12 @@ class Lane:
             FaultFoundError: a promise was broken.
         """
         began = time.monotonic()
-        for number in numbers:
+        every = list(numbers)
+        for number, following in zip_longest(every, every[1:], fillvalue=-1):
             seed = hash_of(self._seed, self._number, number)
             run = _Run(number, seed, exports(f"{self._number}.{number}", seed, SENDERS))
             self._runs.append(run)
-            self._server = self._one_run(run, self._server)
+            self._server = self._one_run(run, self._server, POINTS[following % len(POINTS)])
         self.summary.seconds = time.monotonic() - began
 
     def compare(self, reference: Store) -> Summary:
@@ -116,8 +118,11 @@ class Lane:
             self._server.kill()
             self._server.wait()
 
-    def _one_run(self, run: _Run, server: Server | None) -> Server:
-        """Kill one server while the run is sent to it, and check on the next one. Return that one, running."""
+    def _one_run(self, run: _Run, server: Server | None, following: str) -> Server:
+        """Kill one server while the run is sent to it, and check on the next one. Return that one, running.
+
+        The next one is to die at ``following``, in the run that comes after.
+        """
         source = random.Random(run.seed)
         point = POINTS[run.number % len(POINTS)]
         if server is None:
@@ -141,7 +146,7 @@ class Lane:
         server.wait()
         self._armed.unlink()
         self.summary.killed[point] += 1
-        server = self._start(POINTS[(run.number + 1) % len(POINTS)], run.seed + 1)
+        server = self._start(following, run.seed + 1)
         self._check(run, server, "after the kill", sorted(run.acknowledged))
         rest = [number for number in everything if number not in run.acknowledged]
         again = source.sample(sorted(run.acknowledged), len(run.acknowledged) // 5)
