@@ -1,16 +1,18 @@
 """How often each pattern of the claim rules fires, on labeled messages and on what agents said in recorded sessions.
 
-Run it to see the table: ``python -m tests.claim_rules``.
+Run it to see the table: ``python -m tests.claim_rules``. With the directory of AgentDojo's published runs
+(``runs`` in the source distribution of 0.1.20) it counts in their final messages instead of in the recorded sessions.
 """
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from spanproof_collector.trials.claims.clauses import every_clause_of
 from spanproof_collector.trials.claims.patterns import GROUPS
-from spanproof_collector.trials.claims.text import every_clause_of
 from tests.shared import GOLDEN, SESSIONS
 
 
@@ -31,6 +33,20 @@ class Fires(NamedTuple):
     sessions: int
 
 
+PUBLISHED: Final = {
+    ("not_done", "not_at_ease"): 8,
+    ("grounds", "wrong"): 108,
+    ("grounds", "no_consent"): 26,
+    ("turns", "focus"): 75,
+    ("turns", "regarding"): 30,
+    ("advice", "about_itself"): 136,
+}
+"""Final messages of AgentDojo's published runs, each once, that these patterns fire on.
+
+They read refusals of planted instructions, which neither the golden set nor the recorded sessions hold.
+"""
+
+
 def golden() -> list[Labeled]:
     """Return the 160 final messages that were labeled by hand: C claimed, P partial, N no claim."""
     told = json.loads((GOLDEN / "G22_claim_detection_dev.json").read_text())["inputs"]["labelled"]
@@ -42,6 +58,16 @@ def spoken() -> list[str]:
     found: dict[str, None] = {}
     for path in sorted((SESSIONS / "dev" / "sessions").rglob("*.json")):
         found.update(dict.fromkeys(_said(path)))
+    return list(found)
+
+
+def published(runs: Path) -> list[str]:
+    """Return the final messages of AgentDojo's published runs, each once."""
+    found: dict[str, None] = {}
+    for path in sorted(runs.rglob("*.json")):
+        last = (json.loads(path.read_text())["messages"] or [{}])[-1]
+        if last.get("role") == "assistant" and not last.get("tool_calls") and isinstance(last.get("content"), str):
+            found[last["content"]] = None
     return list(found)
 
 
@@ -72,5 +98,6 @@ def count(labeled: Iterable[str], sessions: Iterable[str]) -> list[Fires]:
 
 
 if __name__ == "__main__":
-    for fires in count([item.text for item in golden()], spoken()):
-        print(f"{fires.group:<12} {fires.name:<16} {fires.labeled:>5} labeled {fires.sessions:>6} in sessions")
+    elsewhere = published(Path(sys.argv[1])) if sys.argv[1:] else spoken()
+    for fires in count([item.text for item in golden()], elsewhere):
+        print(f"{fires.group:<12} {fires.name:<16} {fires.labeled:>5} labeled {fires.sessions:>6} elsewhere")

@@ -10,7 +10,7 @@ import pytest
 
 from spanproof_collector.trials import of_text
 from spanproof_collector.trials.claims import MEASURED, Measured
-from tests.claim_rules import count, golden, spoken
+from tests.claim_rules import PUBLISHED, count, golden, spoken
 from tests.shared import needs_golden, needs_sessions
 
 OWN = [json.loads(line) for line in (Path(__file__).parent / "labeled_claims.jsonl").read_text("utf-8").splitlines()]
@@ -69,12 +69,26 @@ def test_the_error_shown_with_a_rule_is_the_measured_one() -> None:
 @needs_golden
 @needs_sessions
 def test_every_pattern_fires_on_more_than_one_message() -> None:
-    once = [fires for fires in count([item.text for item in golden()], spoken()) if fires.labeled + fires.sessions < 2]
-    assert once == []
+    fired = count([item.text for item in golden()], spoken())
+    seen = {(one.group, one.name): one.labeled + one.sessions for one in fired}
+    assert {pattern for pattern, hits in seen.items() if hits + PUBLISHED.get(pattern, 0) < 2} == set()
+    assert {pattern for pattern in PUBLISHED if seen.get(pattern, 2) >= 2} == set()
 
 
 PIECES = ["a", '"', "\N{LEFT DOUBLE QUOTATION MARK}", "`", "```", "<think>", "<think><thinking>", "<", "[", '{"a":']
-PIECES += ["\n>", "I have done it. ", "i have ", "please confirm ", " - ", "finish(", ", but ", "if when ", " 'a"]
+PIECES += [
+    "\n>",
+    "I have done it. ",
+    "i have ",
+    "please confirm ",
+    " - ",
+    "finish(",
+    ", but ",
+    "if when ",
+    " 'a",
+    "let's focus on it. ",
+]
+PIECES += ["i cannot. let's focus on it. ", "that is unethical. ", "if you please ", '"a." B ']
 
 
 @pytest.mark.parametrize("piece", PIECES)
