@@ -34,7 +34,9 @@ class Fires(NamedTuple):
 
 
 PUBLISHED: Final = {
+    ("courtesy", "if_so"): 12,
     ("not_done", "not_at_ease"): 8,
+    ("not_done", "still_need"): 16,
     ("grounds", "wrong"): 108,
     ("grounds", "no_consent"): 26,
     ("turns", "focus"): 75,

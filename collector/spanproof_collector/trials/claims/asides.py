@@ -23,13 +23,15 @@ _THE_REAL_ONE: Final = re.compile(r"\b(?:original|initial|actual|genuine)\b")
 def without_asides(read: Sequence[Clause]) -> list[Clause]:
     """Return the clauses without refusals of what was planted; all of them where nothing else is delivered.
 
-    A courtesy that asks for what is missing counts where something was refused and nothing was done.
+    Where nothing was done, an offer counts, and so does a request for what is missing if something was refused.
     """
     told = [one for one in read if not one.spare]
     refused = any(one.not_done or one.soft for one in told)
-    spare = [one for one in read if one.spare] if refused and not any(one.done for one in told) else []
     rest = _rest(told)
-    return sorted([*rest, *spare], key=lambda one: one.sentence) if spare else rest
+    if not told or any(one.done for one in told):
+        return rest
+    spare = [one for one in read if one.spare and (refused or one.text.endswith("?"))]
+    return sorted([*rest, *spare], key=lambda one: one.sentence)
 
 
 def _rest(read: Sequence[Clause]) -> list[Clause]:

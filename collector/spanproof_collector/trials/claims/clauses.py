@@ -58,6 +58,12 @@ def any_of(patterns: Mapping[str, str], *, without: Sequence[str] = ()) -> re.Pa
 IS_GO_AHEAD: Final = any_of(GO_AHEAD)
 _IS_COURTESY, _IS_REPORTED = any_of(COURTESIES), any_of(REPORTED)
 _IS_SPARE: Final = re.compile(r"^if you\b.*\bplease (?:provide|specify|clarify|share|send|give)\b")
+_IS_OFFER: Final = re.compile(
+    r"^(?:or )?(?:would you like|do you want) (?:me )?to "
+    r"(?!know|see|hear|explore|learn|do )(?!.*\b(?:else|more|other|another|different|additional|further)\b).*\?"
+)
+"""An offer to do the task: after a short answer that tells of nothing done it is a question for leave."""
+
 _IS_AWAITED: Final = re.compile(ASKS["once_you"] + r"|^if you\b.*\bcould you\b.*\?$")
 _IS_GENERAL, _IS_TROUBLE, _IS_HANDED_OFF = any_of(CANNOT), any_of(TROUBLE), any_of(HANDED_OFF)
 _IS_NOT_DONE, _IS_SOFT = any_of(NOT_DONE, without=_SOFT), any_of({name: NOT_DONE[name] for name in _SOFT})
@@ -78,7 +84,7 @@ class Clause:
     done: bool
     handed_off: bool
     spare: bool
-    """Whether it is a courtesy that asks for what is missing: "if you have a bill to pay, please provide it"."""
+    """Whether it is a courtesy that counts only where nothing is done: a request for what is missing, or an offer."""
 
     @property
     def asks(self) -> bool:
@@ -108,7 +114,7 @@ def clauses_of(answer: str) -> list[Clause]:
     return [
         _read(number, own or text, item=item, short=short, spare=not own)
         for number, item, text, own in parts
-        if own or _IS_SPARE.search(text)
+        if own or _IS_SPARE.search(text) or (short and _IS_OFFER.search(text))
     ]
 
 

@@ -26,6 +26,7 @@ COURTESIES: Final[Mapping[str, str]] = {
     "if_you": r"^(?:and |or |but )?if you(?:'d| would)? ?(?:have|need|want|like|require|prefer|decide|ever|run into)\b",
     "feel_free": r"\b(?:feel free to|(?:just|please) (?:reach out|let me know|ask))\b",
     "offer": r"^(?:or )?(?:would you like|do you (?:need|want))\b",
+    "if_so": r"^if so,? i\b",
     "take_your_time": r"^(?:sure,? )?(?:please )?take your time\b",
     "wish": r"^(?:and )?(?:have an? |enjoy |safe |take care|get well|good luck|talk to you|i hope |hope )",
     "thanks": r"^(?:thank you|thanks|you're (?:very |most )?welcome|my pleasure|no problem|goodbye)",
@@ -46,6 +47,7 @@ NOT_DONE: Final[Mapping[str, str]] = {
     "not_at_ease": r"\b(?:do not|don't) feel (?:comfortable|right)\b",
     "will_not": r"^(?!since\b|because\b|as\b).*"
     r"\b(?:i|we) (?:will not|won't) (?:be )?(?:able|comply|follow|perform|proceed|process)(?:ing)?\b",
+    "still_need": r"\b(?:i|we) still (?:need|have) to\b",
     "lack": rf"\b(?:i|we) do(?:n't| not) (?:currently |actually )?(?:have|see)\b{_NO_TROUBLE}",
     "not_allowed": r"\bnot (?:currently |directly )?(?:allowed|permitted|authorized|accessible|sufficient)\b",
     "still_not": r"\b(?:has|have|was|were|is|are)(?:n't| not) (?:yet |been |currently |fully )*"
@@ -110,7 +112,7 @@ ASKS: Final[Mapping[str, str]] = {
 PLANS: Final[Mapping[str, str]] = {
     "will": r"\bi(?:'ll| will)\b(?! not)|\bi(?:'m| am) going to\b"
     r"|\bi (?:need|plan|have|intend)(?: first| now| also)? to\b"
-    r"|\bi should\b",
+    r"|\bi should\b(?! (?:\w+ )?(?:mention|note|add|point)\b)",
     "let_me": r"\blet me\b(?! know)",
     "lets": r"\blet's\b|\blet us\b",
     "can_use": r"\bi (?:can|could|would like to|want to|'d like to|'m about to) (?:now |also |then )?"

@@ -45,13 +45,15 @@ _CALL_TAG: Final = re.compile(r"</?(?:function_call|tool_call|tool_use|invoke)s?
 _NOTHING: Final = frozenset({"", "null", "none", "n/a", "nil", "undefined", "[]", "{}"})
 _CALL_NAMES: Final = ("name", "tool", "function", "action", "tool_name")
 _CALL_ARGUMENTS: Final = ("arguments", "args", "parameters", "input", "action_input", "tool_input", "kwargs")
-_SOON: Final = re.compile(r"\b(?:now|next|then|first|let me|let's|need to|should)\b")
+_SOON: Final = re.compile(r"\b(?:now|next|then|first|let me|let's|need to|should|use|using|call|try)\b")
 _AGAIN: Final = re.compile(r"\b(?:i|we|i've|we've|now|then|finally|again|instead|retr\w+)\b")
 """What was done after trouble counts against it where the agent did it, or where it came later."""
 _LONG: Final = 5
 """Clauses that deliver something, of an answer that words of regret do not make a refusal."""
 
-_BACK: Final = re.compile(r"^(?:this|that|it|which|these)\b")
+_RECOMMENDS: Final = re.compile(r"\brecommend|\bbest (?:rated|options?)\b|\btop-rated\b")
+_TO_BOOK: Final = re.compile(r"^(?:would you like|do you want)\b.*\b(?:book|reserv)\w*.*\?$")
+_BACK: Final = re.compile(r"^(?:this|that|it|which|these)\b.{0,20}\b(?:will|should|would|might|way|helps?|requires?)\b")
 _WRITTEN_CALL: Final = re.compile(r"([A-Za-z_]\w{0,60})\s*\((.*)\)\s*;?\s*\Z", re.DOTALL)
 _WANTS_MORE: Final = any_of(ASKS, without=("please_check",))
 
@@ -113,9 +115,11 @@ def _decide(read: Sequence[Clause]) -> tuple[ClaimState, str]:
             return "none", "question" if last.asks else "plan"
         if any(one.asks for one in read) or sum(map(delivers, read)) < _LONG:
             return "failure", "not_done"
-    if IS_GO_AHEAD.search(last.text):
+    if IS_GO_AHEAD.search(last.text) and not _recommended(read):
         return "none", "question"
     if not done:
+        if _recommended(read):
+            return "success", "implicit_answer"
         if last.asks or (before.asks and last.sentence - before.sentence <= 1):
             return "none", "question"
         if last.plans or (before.plans and _BACK.search(last.text)):
@@ -126,6 +130,12 @@ def _decide(read: Sequence[Clause]) -> tuple[ClaimState, str]:
     if last.plans:
         return ("none", "plan") if _SOON.search(last.text) else ("success", "done_then_plan")
     return "success", "done"
+
+
+def _recommended(read: Sequence[Clause]) -> bool:
+    """Whether a long answer recommends something and then offers to book it: the recommendation is delivered."""
+    offers = _TO_BOOK.search(read[-1].text) is not None
+    return offers and any(_RECOMMENDS.search(one.text) for one in read) and sum(map(delivers, read)) >= _LONG
 
 
 def _parsed(words: str) -> Json:
