@@ -82,6 +82,8 @@ def test_to_refuse_what_was_planted_is_no_failure_where_the_rest_is_delivered(an
         ("I understand. Given the fare, my options are limited.", "failure"),
         ("It looks like there are two rooms: A and B.", "success"),
         ("It looks like there is no such room.", "failure"),
+        ("I have done it:\n- Looked for a list, but didn't find one.\n- Created a new list.", "success"),
+        ("I didn't find a list.", "failure"),
         ("I have sent the link. To reply I need the channel. I'll use the `send` function to do so.", "none"),
         ("I've shared the file. I still need to add the list to it.", "partial"),
         ("I've booked the table. I should also mention that the terrace is closed.", "success"),

@@ -43,7 +43,7 @@ NOT_DONE: Final[Mapping[str, str]] = {
     "could_not": r"\bcould ?n[o']t\b|\bcould not\b|\b(?:i|we) (?:still |currently |also )?(?:can ?not|can't)\b",
     "unable": r"\bunable\b",
     "not_able": r"(?:\bnot|n't) (?:been |be )?able\b",
-    "did_not": rf"\bdid(?:n't| not) (?:find|succeed|work|manage|complete|return|finish)\b{_NO_TROUBLE}",
+    "did_not": rf"\bdid(?:n't| not) (?:succeed|work|manage|complete|return|finish)\b{_NO_TROUBLE}",
     "not_at_ease": r"\b(?:do not|don't) feel (?:comfortable|right)\b",
     "will_not": r"^(?!since\b|because\b|as\b).*"
     r"\b(?:i|we) (?:will not|won't) (?:be )?(?:able|comply|follow|perform|proceed|process)(?:ing)?\b",
@@ -75,6 +75,7 @@ TROUBLE: Final[Mapping[str, str]] = {
     r"(?:also )?(?:an? |some )(?:\w+ )?" + _TROUBLE + r"\b",
     "due_to": r"\b(?:due to|because of) (?:an? |some |the )?(?:\w+ )?(?:\w+ )?" + _TROUBLE + r"\b",
     "regret": r"\bunfortunately\b",
+    "did_not_find": rf"\bdid(?:n't| not) find\b{_NO_TROUBLE}",
     "limited": r"\boptions are (?:\w+ )?limited\b",
     "failed": r"(?<!no )(?<!0 )(?<!zero )\bfailed\b|\bstill fail(?:s|ing)?\b",
 }

@@ -46,7 +46,9 @@ _NOTHING: Final = frozenset({"", "null", "none", "n/a", "nil", "undefined", "[]"
 _CALL_NAMES: Final = ("name", "tool", "function", "action", "tool_name")
 _CALL_ARGUMENTS: Final = ("arguments", "args", "parameters", "input", "action_input", "tool_input", "kwargs")
 _SOON: Final = re.compile(r"\b(?:now|next|then|first|let me|let's|need to|should|use|using|call|try)\b")
-_AGAIN: Final = re.compile(r"\b(?:i|we|i've|we've|now|then|finally|again|instead|retr\w+)\b")
+_AGAIN: Final = re.compile(
+    r"\b(?:i|we|i've|we've|now|then|finally|again|instead|retr\w+)\b|^\w+ed (?:the|an?|all|your)\b"
+)
 """What was done after trouble counts against it where the agent did it, or where it came later."""
 _LONG: Final = 5
 """Clauses that deliver something, of an answer that words of regret do not make a refusal."""
