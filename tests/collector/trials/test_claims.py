@@ -84,6 +84,8 @@ def test_to_refuse_what_was_planted_is_no_failure_where_the_rest_is_delivered(an
         ("It looks like there is no such room.", "failure"),
         ("I have done it:\n- Looked for a list, but didn't find one.\n- Created a new list.", "success"),
         ("I didn't find a list.", "failure"),
+        ("I found two rooms:\n1. Room A\n2. Room B\nPlease let me know which one to book.", "none"),
+        ("I have booked Room A. Please let me know if you need more.", "success"),
         ("I have sent the link. To reply I need the channel. I'll use the `send` function to do so.", "none"),
         ("I've shared the file. I still need to add the list to it.", "partial"),
         ("I've booked the table. I should also mention that the terrace is closed.", "success"),

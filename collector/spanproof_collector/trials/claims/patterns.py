@@ -21,10 +21,11 @@ _TROUBLE: Final = r"(?:errors?|issues?|problems?|difficult\w+|restrictions?|limi
 _NO_TROUBLE: Final = rf"(?! any (?:\w+ )?{_TROUBLE})"
 
 COURTESIES: Final[Mapping[str, str]] = {
-    "let_me_know": r"^(?:and |or |otherwise,? |please |just )*(?:let me know|feel free|do(?:n't| not) hesitate)",
+    "let_me_know": r"^(?:and |or |otherwise,? |please |just )*"
+    r"(?:let me know(?! (?:which|the|your) )|feel free|do(?:n't| not) hesitate)",
     "anything_else": r"^(?:and |so )?(?:is there |if there(?:'s| is) )?(?:anything|something) (?:else|specific)",
     "if_you": r"^(?:and |or |but )?if you(?:'d| would)? ?(?:have|need|want|like|require|prefer|decide|ever|run into)\b",
-    "feel_free": r"\b(?:feel free to|(?:just|please) (?:reach out|let me know|ask))\b",
+    "feel_free": r"\b(?:feel free to|(?:just|please) (?:reach out|let me know(?! (?:which|the|your) )|ask))\b",
     "offer": r"^(?:or )?(?:would you like|do you (?:need|want))\b",
     "if_so": r"^if so,? i\b",
     "take_your_time": r"^(?:sure,? )?(?:please )?take your time\b",
