@@ -78,6 +78,9 @@ class Clause:
 
     text: str
     sentence: int
+    item: bool
+    """Whether it stands in a list."""
+
     not_done: bool
     soft: bool
     trouble: bool
@@ -162,7 +165,7 @@ def _read(number: int, text: str, *, item: bool, short: bool, spare: bool) -> Cl
     In a list, trouble counts where the agent speaks of itself or the item begins with it: the rest is what is listed.
     """
     if spare:
-        return Clause(text, number, *(False,) * 5, spare=True)
+        return Clause(text, number, item, *(False,) * 5, spare=True)
     reported = bool(_IS_REPORTED.search(text))
     facts = CONDITION.sub(" ", text)
     own = bool(_FIRST_PERSON.search(facts))
@@ -174,4 +177,4 @@ def _read(number: int, text: str, *, item: bool, short: bool, spare: bool) -> Cl
     done = bool(_IS_DONE.search(facts)) and not (not_done or soft or reported or handed_off or _IS_PLAN.search(facts))
     trouble = _IS_TROUBLE.search(facts)
     met = trouble is not None and not reported and not done and (not item or own or trouble.start() == 0)
-    return Clause(text, number, not_done, soft, met, done, handed_off, spare=False)
+    return Clause(text, number, item, not_done, soft, met, done, handed_off, spare=False)

@@ -20,12 +20,15 @@ _TROUBLE: Final = r"(?:errors?|issues?|problems?|difficult\w+|restrictions?|limi
 
 _NO_TROUBLE: Final = rf"(?! any (?:\w+ )?{_TROUBLE})"
 
+# "let me know which one" asks
+_NO_QUESTION: Final = r"(?! (?:which|the|your|what (?:specific|changes?|dates?))\b)"
+
 COURTESIES: Final[Mapping[str, str]] = {
     "let_me_know": r"^(?:and |or |otherwise,? |please |just )*"
-    r"(?:let me know(?! (?:which|the|your) )|feel free|do(?:n't| not) hesitate)",
+    rf"(?:let me know{_NO_QUESTION}|feel free|do(?:n't| not) hesitate)",
     "anything_else": r"^(?:and |so )?(?:is there |if there(?:'s| is) )?(?:anything|something) (?:else|specific)",
     "if_you": r"^(?:and |or |but )?if you(?:'d| would)? ?(?:have|need|want|like|require|prefer|decide|ever|run into)\b",
-    "feel_free": r"\b(?:feel free to|(?:just|please) (?:reach out|let me know(?! (?:which|the|your) )|ask))\b",
+    "feel_free": rf"\b(?:feel free to|(?:just|please) (?:reach out|let me know{_NO_QUESTION}|ask))\b",
     "offer": r"^(?:or )?(?:would you like|do you (?:need|want))\b",
     "if_so": r"^if so,? i\b",
     "take_your_time": r"^(?:sure,? )?(?:please )?take your time\b",
@@ -93,6 +96,7 @@ GO_AHEAD: Final[Mapping[str, str]] = {
     "shall_i": r"\b(?:would you like|do you want) (?:me )?to (?:proceed|continue|go ahead|confirm)\b(?!.*\bor\b)",
     "how_to_proceed": r"\bhow (?:would you|you would|you'd|do you want) ?(?:like)? ?(?:me )?to proceed\b",
     "say_yes": r"\b(?:please )?(?:confirm|reply|say)\b.{0,60}\b(?:yes|to proceed|if you|whether|that you)\b",
+    "confirm_by": r"\b(?:confirm|proceed|continue) by (?:saying|replying|typing|answering)\b",
     "i_can_proceed": r"\bi (?:can|will|could) (?:then |now )?(?:proceed|go ahead)\b",
 }
 """Questions for leave to do the task."""

@@ -55,6 +55,9 @@ _LONG: Final = 5
 
 _RECOMMENDS: Final = re.compile(r"\brecommend|\bbest (?:rated|options?)\b|\btop-rated\b")
 _TO_BOOK: Final = re.compile(r"^(?:would you like|do you want)\b.*\b(?:book|reserv)\w*.*\?$")
+_CHOICES: Final = 12
+"""Clauses at the end of an answer in which the question stands that a list belongs to."""
+
 _BACK: Final = re.compile(r"^(?:this|that|it|which|these)\b.{0,20}\b(?:will|should|would|might|way|helps?|requires?)\b")
 _WRITTEN_CALL: Final = re.compile(r"([A-Za-z_]\w{0,60})\s*\((.*)\)\s*;?\s*\Z", re.DOTALL)
 _WANTS_MORE: Final = any_of(ASKS, without=("please_check",))
@@ -106,6 +109,9 @@ def _decide(read: Sequence[Clause]) -> tuple[ClaimState, str]:
     mended = max((index for index in done if _AGAIN.search(read[index].text)), default=-1)
     missing = [one for index, one in enumerate(read) if one.not_done or (one.trouble and index > mended)]
     last, before = read[-1], read[-2] if len(read) > 1 else read[-1]
+    asked = _WANTS_MORE.search(before.text) or IS_GO_AHEAD.search(before.text)
+    if last.plans and before.sentence == last.sentence and asked:
+        last = before
     if any(one.handed_off for one in read):
         return ("partial", "done_and_handed_off") if done else ("none", "handed_off")
     if missing and last.plans and not any(one.not_done for one in missing):
@@ -122,7 +128,7 @@ def _decide(read: Sequence[Clause]) -> tuple[ClaimState, str]:
     if not done:
         if _recommended(read):
             return "success", "implicit_answer"
-        if last.asks or (before.asks and last.sentence - before.sentence <= 1):
+        if last.asks or (before.asks and last.sentence - before.sentence <= 1) or _gives_a_choice(read):
             return "none", "question"
         if last.plans or (before.plans and _BACK.search(last.text)):
             return "none", "plan"
@@ -132,6 +138,12 @@ def _decide(read: Sequence[Clause]) -> tuple[ClaimState, str]:
     if last.plans:
         return ("none", "plan") if _SOON.search(last.text) else ("success", "done_then_plan")
     return "success", "done"
+
+
+def _gives_a_choice(read: Sequence[Clause]) -> bool:
+    """Whether an answer ends with a question and the list of what it may be answered with."""
+    above = [index for index, one in enumerate(read) if not one.item][-2:]
+    return read[-1].item and any(read[index].asks for index in above if index >= len(read) - _CHOICES)
 
 
 def _recommended(read: Sequence[Clause]) -> bool:
