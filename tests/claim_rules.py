@@ -34,6 +34,7 @@ class Fires(NamedTuple):
 
 
 PUBLISHED: Final = {
+    ("courtesy", "any_you_like"): 13,
     ("courtesy", "if_so"): 12,
     ("not_done", "not_at_ease"): 8,
     ("not_done", "still_need"): 16,

@@ -30,6 +30,7 @@ COURTESIES: Final[Mapping[str, str]] = {
     "if_you": r"^(?:and |or |but )?if you(?:'d| would)? ?(?:have|need|want|like|require|prefer|decide|ever|run into)\b",
     "feel_free": rf"\b(?:feel free to|(?:just|please) (?:reach out|let me know{_NO_QUESTION}|ask))\b",
     "offer": r"^(?:or )?(?:would you like|do you (?:need|want))\b",
+    "any_you_like": r"^(?:and )?is there any\b.*\byou(?:'d| would) like\b",
     "if_so": r"^if so,? i\b",
     "take_your_time": r"^(?:sure,? )?(?:please )?take your time\b",
     "wish": r"^(?:and )?(?:have an? |enjoy |safe |take care|get well|good luck|talk to you|i hope |hope )",
