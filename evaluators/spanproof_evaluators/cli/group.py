@@ -56,7 +56,7 @@ class CommandGroup(click.Group):
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 2 could not run; of 'run' the agent's own. What gates say is in 'report --json'.",
+    epilog="Exit codes: 0 done or passed, 1 a gate failed, 2 could not run, 3 inconclusive; of 'run' the agent's own.",
 )
 @click.version_option(package_name="spanproof")
 def cli() -> None:
