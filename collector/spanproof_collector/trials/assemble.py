@@ -426,8 +426,9 @@ def assemble(
         termination=_last_said(trial, semconv.TERMINATION_REASON),
         answer=answer,
     )
+    models = trial.models()
     tool_calls = tuple(
-        _tool_call(call, one, trial.models())
+        _tool_call(call, one, models)
         for call, one in zip(
             calls, seen(calls, receipts=receipts, beside=by_user, unanswered=unanswered(trial)), strict=True
         )

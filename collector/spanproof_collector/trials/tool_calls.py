@@ -49,6 +49,17 @@ class JoinedCall:
     decisions: list[Decision] = field(default_factory=list)
     """What was decided on it, in order of time."""
 
+    _spelled: tuple[Recorded, str] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def arguments_text(self) -> str:
+        """The canonical text of its arguments, made once for each value that they had."""
+        spelled = self._spelled
+        if spelled is None or spelled[0] is not self.arguments:
+            text = "" if isinstance(self.arguments, Absent) else canonical(self.arguments)
+            self._spelled = spelled = (self.arguments, text)
+        return spelled[1]
+
     @property
     def signature(self) -> str | None:
         """Name and arguments as one text; ``None`` where the arguments are not known."""
@@ -71,18 +82,18 @@ def _signature(name: str, arguments: Recorded) -> str:
     return f"{name}\0{'' if isinstance(arguments, Absent) else canonical(arguments)}"
 
 
-def _fits(call: JoinedCall, name: str, arguments: Recorded, bare: str | None = None) -> bool:
-    """True when name and arguments do not contradict: what was not recorded contradicts nothing.
+def _fitting(calls: Iterable[JoinedCall], name: str, arguments: Recorded, bare: str | None = None) -> list[JoinedCall]:
+    """Return the calls whose name and arguments do not contradict: what was not recorded contradicts nothing.
 
     ``bare`` is the value of an only argument whose name was left out.
     """
-    if call.name and name and call.name != name:
-        return False
-    if isinstance(call.arguments, Absent):
-        return True
+    named = [call for call in calls if not (call.name and name and call.name != name)]
     if bare is not None:
-        return _only_value(call.arguments) == bare
-    return isinstance(arguments, Absent) or canonical(arguments) == canonical(call.arguments)
+        return [call for call in named if isinstance(call.arguments, Absent) or _only_value(call.arguments) == bare]
+    if isinstance(arguments, Absent):
+        return named
+    text = canonical(arguments)
+    return [call for call in named if isinstance(call.arguments, Absent) or call.arguments_text == text]
 
 
 def _only_value(arguments: Recorded) -> str | None:
@@ -98,22 +109,42 @@ class _Calls:
         self.all: list[JoinedCall] = []
         self._by_id: dict[str, list[JoinedCall]] = defaultdict(list)
         self._by_name: dict[str, list[JoinedCall]] = defaultdict(list)
+        self._by_text: dict[tuple[str, str], list[JoinedCall]] = defaultdict(list)
+        self._blank: dict[str, list[JoinedCall]] = defaultdict(list)
+        self._place: dict[int, int] = {}
 
     def add(self, call: JoinedCall) -> JoinedCall:
+        self._place[id(call)] = len(self.all)
         self.all.append(call)
         if call.call_id:
             self._by_id[call.call_id].append(call)
         self._by_name[call.name].append(call)
+        if isinstance(call.arguments, Absent):
+            self._blank[call.name].append(call)
+        else:
+            self._by_text[call.name, call.arguments_text].append(call)
         return call
+
+    def fill(self, call: JoinedCall, arguments: Recorded) -> None:
+        """Take the arguments of a call of which they were not known."""
+        if not isinstance(call.arguments, Absent) or isinstance(arguments, Absent):
+            return
+        call.arguments = arguments
+        self._blank[call.name] = [other for other in self._blank[call.name] if other is not call]
+        self._by_text[call.name, call.arguments_text].append(call)
 
     def candidates(
         self, name: str, call_id: str | None, arguments: Recorded, bare: str | None = None
     ) -> list[JoinedCall]:
         """The calls that this may be: those with its id; without ids on one side, those with its name."""
         if call_id and call_id in self._by_id:
-            return [call for call in self._by_id[call_id] if _fits(call, name, arguments, bare)]
-        named = self._by_name.get(name, ())
-        return [call for call in named if (not call_id or not call.call_id) and _fits(call, name, arguments, bare)]
+            return _fitting(self._by_id[call_id], name, arguments, bare)
+        if bare is not None or isinstance(arguments, Absent):
+            found = _fitting(self._by_name.get(name, ()), name, arguments, bare)
+        else:
+            alike = [*self._by_text.get((name, canonical(arguments)), ()), *self._blank.get(name, ())]
+            found = sorted(alike, key=lambda call: self._place[id(call)])
+        return [call for call in found if not call_id or not call.call_id]
 
     def known(self, call_id: str) -> bool:
         """True where somebody asked under this id."""
@@ -172,8 +203,7 @@ def _replay(calls: _Calls, item: ReadSpan, history: Iterable[Message]) -> None:
                         asked_at=(start, depth - 1, span_id, place),
                     )
                 )
-            elif isinstance(known.arguments, Absent):
-                known.arguments = part.arguments
+            calls.fill(known, part.arguments)
             told.add(id(known))
             open_here.append(known)
         elif isinstance(part, DecisionPart):
@@ -222,8 +252,7 @@ def _attach(
             outer = owners.get((ancestor.span.trace_id, ancestor.span.span_id))
             if outer is not None:
                 owners[key] = outer
-                if isinstance(outer.arguments, Absent):
-                    outer.arguments = run.arguments
+                calls.fill(outer, run.arguments)
                 outer.runs.append((item, run))
                 return
     if run.handoff_to is not None:
@@ -236,9 +265,7 @@ def _attach(
         chosen = next((call for call in fitting if not call.settled and call.signature is not None), None)
     if chosen is None:
         chosen = calls.add(JoinedCall(name=run.name, call_id=run.call_id, asked_at=(*item.order, 0)))
-    if isinstance(chosen.arguments, Absent):
-        bare = run.bare_argument
-        chosen.arguments = run.arguments if bare is None else bare
+    calls.fill(chosen, run.arguments if run.bare_argument is None else run.bare_argument)
     owners[key] = chosen
     chosen.runs.append((item, run))
 
