@@ -74,6 +74,17 @@ def test_tasks_count_alike_however_often_they_were_tried() -> None:
     assert told("pass_hat_1", a="s", b="ffff").value == 0.5
 
 
+@pytest.mark.parametrize(("runs_", "low", "high"), [("ss", 0.025 ** (1 / 3), 1.0), ("ff", 0.0, 1 - 0.025 ** (1 / 3))])
+def test_three_tasks_that_are_all_alike_leave_room_for_others(runs_: str, low: float, high: float) -> None:
+    found = told("pass_hat_2", a=runs_, b=runs_, c=runs_)
+    assert found.interval == pytest.approx((low, high))
+
+
+def test_tasks_alike_in_between_have_no_interval_rather_than_one_of_no_width() -> None:
+    found = told("pass_hat_1", a="sf", b="fs")
+    assert (found.value, found.interval, found.interval_method) == (0.5, None, "none: all tasks alike")
+
+
 def test_consistency_tells_failing_alike_from_failing_at_random() -> None:
     assert told("outcome_consistency", a="ssss", b="ffff").value == 1.0
     mixed = told("outcome_consistency", a="ssff", b="s")

@@ -7,7 +7,7 @@ from typing import Final
 
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.runner.measuring._rates import Trials, inside, left_out
-from spanproof_evaluators.stats.intervals import mean_interval
+from spanproof_evaluators.stats.intervals import clopper_pearson, mean_interval
 from spanproof_evaluators.stats.reliability import agreement_of_two, pass_at_k, pass_hat_k
 
 _LEFT: Final = ("waiting", "infrastructure", "cancelled")
@@ -86,7 +86,7 @@ def _mean(tasks: Sequence[_Task], estimator: Estimator, k: int, excluded: Counte
     elif short:
         reason = f"{short} of {len(tasks)} tasks have fewer than {k} judged trials"
     whole = bool(tasks) and not short
-    interval = mean_interval(known) if whole else None
+    interval, method = _interval(known) if whole else (None, None)
     return Measure(
         value=total / len(known) if whole else None,
         unit="task",
@@ -95,13 +95,25 @@ def _mean(tasks: Sequence[_Task], estimator: Estimator, k: int, excluded: Counte
         excluded={why: count for why, count in excluded.items() if count},
         unavailable=sum(task.open for task in tasks),
         bounds=(_average(worst, 0.0), _average(best, 1.0)) if tasks else None,
-        interval=(max(interval[0], 0.0), min(interval[1], 1.0)) if interval else None,
-        interval_method=("t_95_of_task_values" if interval else "none: a single task") if whole else None,
+        interval=interval,
+        interval_method=method,
         n_units=sum(task.judged for task in tasks),
         n_clusters=len(tasks),
         reason=reason,
         k=k,
     )
+
+
+def _interval(values: Sequence[float]) -> tuple[tuple[float, float] | None, str]:
+    """Return the interval of a mean over tasks. Tasks that are all alike do not show that there is no spread."""
+    if len(values) < 2:
+        return None, "none: a single task"
+    if len(set(values)) > 1:
+        found = mean_interval(values)
+        return ((max(found[0], 0.0), min(found[1], 1.0)) if found else None), "t_95_of_task_values"
+    if values[0] in (0.0, 1.0):
+        return clopper_pearson(round(values[0]) * len(values), len(values)), "clopper_pearson_95_of_tasks: all alike"
+    return None, "none: all tasks alike"
 
 
 def _average(values: Sequence[float | None], otherwise: float) -> float:
