@@ -48,7 +48,7 @@ class Compared:
     """Of the mean over tasks, which is the clustered one."""
 
     interval: tuple[float, float] | None
-    """Student's t, two-sided 95 %."""
+    """Student's t, two-sided 95 %; ``None`` where all tasks differ alike: the spread is not known then."""
 
     lower: float | None = None
     """One-sided 95 % bound; of tasks that all end alike, the exact one on the share of losses."""

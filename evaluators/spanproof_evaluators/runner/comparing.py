@@ -176,7 +176,9 @@ def _compared(name: str, old: Mapping[str, Observations], new: Mapping[str, Obse
         b=fmean(y for _, y in pairs),
         difference=fmean(differences),
         standard_error=error,
-        interval=mean_interval(differences),
+        interval=mean_interval(differences)
+        if error
+        else None,  # tasks that are all alike do not show that nothing varies
         lower=lower,
         upper=upper,
         p_value=mcnemar(worse, better).exact if single else sign_flip(differences),
