@@ -51,14 +51,14 @@ def decided(
     new: Sequence[Assessment],
     base: Sequence[Assessment] | None,
     policy: str | Policy = "founding",
-    carried: float = 1.0,
+    before: Nights | None = None,
 ) -> Decision:
     found, _ = gate(
         new,
         find_policy(policy) if isinstance(policy, str) else policy,
         name="new",
         baseline=None if base is None else [observed(one) for one in base],
-        carried=carried,
+        together=lambda tonight: (before or Nights()).after("tonight", tonight).evidence,
     )
     return found
 
@@ -133,7 +133,8 @@ def test_every_gate_on_a_rate_says_how_often_it_is_wrong() -> None:
     overall = next(one for one in found.gates if one.gate.id == "overall").to_json()
     assert isinstance(overall["false_alarm_rate"], float)
     assert 0 < overall["false_alarm_rate"] < 0.5
-    assert overall["mde"] is None or isinstance(overall["mde"], float)
+    assert isinstance(overall["power"], float)
+    assert overall["false_alarm_rate"] < overall["power"] < 1
 
 
 def test_the_false_alarms_of_the_point_rule_are_exact() -> None:
@@ -161,16 +162,21 @@ def test_a_confident_gate_has_three_values(worse: int, better: int, same: int, v
     assert said(found)["overall"] == verdict
 
 
-def nightly(carried: float) -> str:
+def nightly(before: Nights) -> str:
     base = runs(**{f"t{at}": "s" for at in range(10)})
     new = runs(**{f"t{at}": "f" if at < 3 else "s" for at in range(10)})
-    return said(decided(new, base, "nightly", carried))["drift"]
+    return said(decided(new, base, "nightly", before))["drift"]
 
 
 def test_nights_add_up_their_evidence() -> None:
     # Three losses of three: 2^3 * 2 * B(4,1) * (1 - 1/16) = 3.75; 3.75 * 5.4 = 20.25
-    assert nightly(1.0) == "pass"
-    assert nightly(5.4) == "fail"
+    assert nightly(Nights()) == "pass"
+    assert nightly(Nights(evidence=5.4)) == "fail"
+
+
+def test_looking_at_a_night_again_still_sees_all_nights() -> None:
+    assert nightly(Nights(evidence=25.0, counted=("tonight",))) == "fail"
+    assert nightly(Nights(evidence=5.4, counted=("tonight",))) == "pass"
 
 
 def test_a_night_counts_once() -> None:

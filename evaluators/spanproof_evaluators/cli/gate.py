@@ -108,10 +108,14 @@ def command(
         raise NoTrialsError(describe(wanted))
     variant, trials = _one_variant(found, names, baseline if in_store else None)
     old = _baseline(baseline, baselines, found, in_store=in_store)
-    night = digest([one.evidence for one in trials])
-    carried = before.evidence if night not in before.counted else 1.0
+    night = digest(sorted(one.evidence for one in trials))
     decision, comparison = gate(
-        trials, policy, name=variant, baseline=old, baseline_name=baseline or "baseline", carried=carried
+        trials,
+        policy,
+        name=variant,
+        baseline=old,
+        baseline_name=baseline or "baseline",
+        together=lambda tonight: before.after(night, tonight).evidence,
     )
     if nights is not None and comparison is not None:
         write_nights(nights, before.after(night, night_evidence(comparison)))

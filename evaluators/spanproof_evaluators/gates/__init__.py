@@ -7,12 +7,12 @@ from typing import Final
 
 from spanproof_evaluators.errors import PolicyError
 from spanproof_evaluators.gates._decide import decide
-from spanproof_evaluators.gates.policy import decide_by
+from spanproof_evaluators.gates.policy import Evidence, decide_by, tonight_alone
 from spanproof_evaluators.gates.release import release_policy
 from spanproof_evaluators.model.documents import SUFFIXES
 from spanproof_evaluators.model.policies import Policy, read_policy
 
-__all__ = ["POLICIES", "decide", "decide_by", "find_policy", "release_policy"]
+__all__ = ["POLICIES", "Evidence", "decide", "decide_by", "find_policy", "release_policy", "tonight_alone"]
 
 POLICIES: Final[Mapping[str, str]] = {
     "founding": "the thresholds of the founding texts, as point rules",

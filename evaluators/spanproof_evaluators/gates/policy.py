@@ -1,9 +1,9 @@
 """Deciding by a policy: each gate judged in its order, with what it measured and how often it is wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from spanproof_evaluators.errors import PolicyError
 from spanproof_evaluators.gates import error_rates
@@ -16,6 +16,14 @@ from spanproof_evaluators.stats.sequential import BLOCKS_AT, e_value
 
 NO_BASELINE = "no baseline was given"
 
+Evidence: TypeAlias = Callable[[float], float]
+"""What all nights show together, from what this one shows."""
+
+
+def tonight_alone(evidence: float) -> float:
+    """Return the evidence of one night where there were none before."""
+    return evidence
+
 
 def decide_by(
     policy: Policy,
@@ -23,7 +31,7 @@ def decide_by(
     *,
     categories: Mapping[str, Measure],
     comparison: Comparison | None,
-    carried: float = 1.0,
+    together: Evidence = tonight_alone,
     no_effects_expected: bool = False,
 ) -> Decision:
     """Return what a policy says of a variant.
@@ -33,7 +41,7 @@ def decide_by(
         measures: the variant's, by name.
         categories: its solve rate by category of tasks.
         comparison: with the baseline; ``None`` where there is none, and gates that need one are unavailable.
-        carried: the evidence of the nights before, for gates by e-value: they multiply.
+        together: the evidence of all nights from this one's, for gates by e-value.
         no_effects_expected: every task declares that it is done without effects.
 
     Raises:
@@ -41,7 +49,7 @@ def decide_by(
     """
     found = []
     for number, spec in enumerate(policy.gates, start=1):
-        for result in _judged(spec, number, policy, measures, categories, comparison, carried, no_effects_expected):
+        for result in _judged(spec, number, policy, measures, categories, comparison, together, no_effects_expected):
             found.append(result)
     return Decision.of(found)
 
@@ -53,7 +61,7 @@ def _judged(
     measures: Mapping[str, Measure],
     categories: Mapping[str, Measure],
     comparison: Comparison | None,
-    carried: float,
+    together: Evidence,
     no_effects_expected: bool,
 ) -> Iterator[GateResult]:
     owner = spec.owner or policy.owner
@@ -70,7 +78,7 @@ def _judged(
         case DropGate():
             missing = NO_BASELINE if comparison is None else "no task has a category"
             for name, one in _compared(spec, comparison):
-                yield _by_drop(spec, order, owner, name, one, carried, missing)
+                yield _by_drop(spec, order, owner, name, one, together, missing)
         case GrowthGate():
             yield _by_growth(spec, order, owner, comparison)
         case _:
@@ -115,7 +123,7 @@ def _compared(spec: DropGate, comparison: Comparison | None) -> list[tuple[str, 
 
 
 def _by_drop(
-    spec: DropGate, order: int, owner: str, name: str, found: Compared | None, carried: float, missing: str
+    spec: DropGate, order: int, owner: str, name: str, found: Compared | None, together: Evidence, missing: str
 ) -> GateResult:
     gate = _gate(spec, order, owner, "solve_rate against the baseline", spec.at_most, "at_most", name)
     limit = f"a drop of at most {spec.at_most * 100:f} points, {spec.rule}"
@@ -135,7 +143,7 @@ def _by_drop(
         n_clusters=found.tasks,
         note=f"{found.worse} tasks worse, {found.better} better, trials without a verdict {found.trials_without}",
     )
-    decision, words = _drop_verdict(spec, found, carried)
+    decision, words = _drop_verdict(spec, found, together)
     if decision == "pass" and (found.unavailable or found.trials_without):
         decision, words = spec.on_unavailable, f"{words}, but {found.reason or 'a task has no value'}"
     errors = error_rates.of_drop(
@@ -144,13 +152,13 @@ def _by_drop(
     return GateResult(gate=gate, decision=decision, measure=measure, limit=limit, explanation=words, errors=errors)
 
 
-def _drop_verdict(spec: DropGate, found: Compared, carried: float) -> tuple[Verdict, str]:
+def _drop_verdict(spec: DropGate, found: Compared, together: Evidence) -> tuple[Verdict, str]:
     drop = Decimal(str(round(-(found.difference or 0.0), 12)))
     told = f"{-drop * 100:+.1f} points"
     if spec.rule == "point":
         return ("fail" if drop > spec.at_most else "pass"), told
     if spec.rule == "e_value":
-        evidence = carried * e_value(found.worse, found.better)
+        evidence = together(e_value(found.worse, found.better))
         return (
             "fail" if evidence >= BLOCKS_AT else "pass"
         ), f"{told}, evidence {evidence:.3g} (stops at {BLOCKS_AT:g})"

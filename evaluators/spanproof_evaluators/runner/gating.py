@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spanproof_evaluators.gates import decide_by
+from spanproof_evaluators.gates import Evidence, decide_by, tonight_alone
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.comparisons import Comparison, Observation
 from spanproof_evaluators.model.decisions import Decision
@@ -20,7 +20,7 @@ def gate(
     name: str,
     baseline: Sequence[Observation] | None = None,
     baseline_name: str = "baseline",
-    carried: float = 1.0,
+    together: Evidence = tonight_alone,
 ) -> tuple[Decision, Comparison | None]:
     """Return what a policy says of a variant, and the comparison that it used.
 
@@ -30,7 +30,7 @@ def gate(
         name: of the variant.
         baseline: the trials to compare with; ``None`` leaves the gates that need them unavailable.
         baseline_name: of the baseline.
-        carried: the evidence of the nights before, as a product of e-values.
+        together: the evidence of all nights from this one's e-value.
 
     Raises:
         UnequalSetsError: the baseline has other tasks or other repeats.
@@ -48,7 +48,7 @@ def gate(
             for category in categories
         },
         comparison=comparison,
-        carried=carried,
+        together=together,
         no_effects_expected=all(one.task is not None and one.task.effects == "none" for one in trials),
     )
     return decision, comparison
