@@ -117,7 +117,7 @@ def test_a_pull_request_is_commented_on_and_stopped_by_its_gate(workplace: Path)
 def test_a_night_adds_to_the_evidence(workplace: Path) -> None:
     ended = run(workplace, ROOT / "deploy" / "ci" / "nightly.yml")
     assert ended["judge"] == 0
-    assert ended["gate"] in (0, 3)
+    assert ended["gate"] == 3  # one of the five tasks waits for somebody on both sides: it has no value
     assert len(json.loads((workplace / "nights.json").read_text())["counted"]) == 1
 
 

@@ -101,6 +101,12 @@ def test_what_the_infrastructure_broke_is_no_attempt_and_is_counted() -> None:
     assert (found.verdict, found.solve_rate.trials_left_out) == ("non_inferior", 1)
 
 
+def test_a_claim_that_nobody_could_read_is_no_absence_of_false_success() -> None:
+    silent = assessed(trial(claim="unavailable"), "failed")
+    assert observed(silent).false_success is None
+    assert observed(assessed(trial(claim="none"), "failed")).false_success is False
+
+
 def labeled(name: str, **labels: str) -> list[Assessment]:
     return [assessed(replace(trial(f"{name}-{at}", task_id=f"t{at}"), labels=labels)) for at in range(3)]
 

@@ -67,6 +67,11 @@ def test_a_trial_that_nobody_watched_is_unavailable_and_widens_the_bounds() -> N
     assert found.bounds == (0.125, 0.625)
 
 
+def test_windows_that_speak_of_no_milestone_do_not_watch_any() -> None:
+    found = rate_of(watched(("style", 1), ("style", 0)))
+    assert (found.value, found.unavailable) == (None, 1)
+
+
 def test_tasks_without_milestones_have_no_rate() -> None:
     found = rate_of(assess_trial(trial(), None))
     assert (found.value, found.reason) == (None, "no task has milestones")

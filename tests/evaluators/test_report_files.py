@@ -160,6 +160,19 @@ def test_what_is_open_is_empty_in_csv_and_null_in_parquet() -> None:
     assert by_name["good"]["result.forbidden_tools"] is None
 
 
+def test_what_no_dialect_understands_has_no_counts_rather_than_none_at_all() -> None:
+    (row,) = rows(report([assessed(trial("x", understood=False))], None, described="")).values()
+    assert (row["tool_calls"], row["effects_unknown"], row["steps"]) == ("", "", "")
+
+
+def test_a_trial_without_times_has_no_duration_in_junit() -> None:
+    one = replace(trial("x", variant="v"), timed=False)
+    root = ElementTree.fromstring(report_junit(report([assessed(one)], None, described="")))
+    case = root.find(".//testcase[@name='x']")
+    assert case is not None
+    assert case.get("time") is None
+
+
 @pytest.mark.parametrize("name", ["=1+1", "@x", "-2", "+3"])
 def test_no_cell_of_csv_is_a_formula(name: str) -> None:
     assert f"'{name}" in rows(made(failed(name)))

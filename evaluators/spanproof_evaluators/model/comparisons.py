@@ -22,7 +22,7 @@ class Observation:
 
     solved: bool | None = None
     false_success: bool | None = None
-    """``False`` also where nothing was claimed; ``None`` without a verdict."""
+    """``False`` also where nothing was claimed; ``None`` without a verdict, and where the claim could not be read."""
 
     cost_usd: Decimal | None = None
     tokens: int | None = None

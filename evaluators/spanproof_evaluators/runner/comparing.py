@@ -27,6 +27,7 @@ def observed(one: Assessment) -> Observation:
     """Return what a comparison takes of an assessed trial."""
     trial = one.trial
     usage = trial.usage
+    readable = one.outcome.state != "unavailable" and trial.claim.state != "unavailable"
     whole = usage.input_tokens is not None and usage.output_tokens is not None
     metered = whole and not trial.completeness.unmetered_calls
     told = {"agent": trial.agent_name, "agent_version": trial.agent_version, "model": ", ".join(trial.models) or None}
@@ -37,7 +38,7 @@ def observed(one: Assessment) -> Observation:
         category=one.task.category if one.task is not None else "",
         left_out=one.left_out,
         solved=one.solved,
-        false_success=None if one.outcome.state == "unavailable" else one.false_success is True,
+        false_success=one.false_success is True if readable else None,
         cost_usd=trial.cost.usd if trial.cost.covered else None,
         tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0) if metered else None,
         tool_calls=len(trial.tool_calls) if trial.completeness.calls_whole else None,

@@ -54,6 +54,7 @@ def _columns(report: Report) -> dict[str, type]:
         **dict.fromkeys(("solved", "false_success", "aborted"), bool),
         "left_out": str,
         **dict.fromkeys(("steps", "tool_calls"), int),
+        "calls_whole": bool,
         **{f"effects_{state}": int for state in _STATES},
         "effects_refused": int,
         **dict.fromkeys(("input_tokens", "output_tokens"), int),
@@ -78,6 +79,8 @@ def _rows(report: Report) -> list[dict[str, Cell]]:
 def _row(one: Assessment) -> dict[str, Cell]:
     trial = one.trial
     states = Counter(attempt.state for attempt in attempts(trial))
+    refused = sum(call.effect.state == "refused" for call in trial.tool_calls)
+    seen = trial.understood  # of a trial that no dialect understands nobody knows whether it did nothing
     return {
         "project": trial.project,
         "trial_id": trial.trial_id,
@@ -103,10 +106,11 @@ def _row(one: Assessment) -> dict[str, Cell]:
         "false_success": one.false_success,
         "aborted": one.aborted,
         "left_out": one.left_out,
-        "steps": len(trial.steps),
-        "tool_calls": len(trial.tool_calls),
-        **{f"effects_{state}": states[state] for state in _STATES},
-        "effects_refused": sum(call.effect.state == "refused" for call in trial.tool_calls),
+        "steps": len(trial.steps) if seen else None,
+        "tool_calls": len(trial.tool_calls) if seen else None,
+        "calls_whole": trial.completeness.calls_whole,
+        **{f"effects_{state}": states[state] if seen else None for state in _STATES},
+        "effects_refused": refused if seen else None,
         "input_tokens": trial.usage.input_tokens,
         "output_tokens": trial.usage.output_tokens,
         "cost_usd": None if trial.cost.usd is None else format(trial.cost.usd, "f"),

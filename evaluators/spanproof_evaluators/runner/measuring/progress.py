@@ -69,7 +69,7 @@ def progress_rate(trials: Trials) -> Measure:
 
 
 def reached_by_step(trial: Trial, milestones: frozenset[str]) -> list[int]:
-    """Return how many milestones held after each active window.
+    """Return how many milestones held after each active window; nothing where no window speaks of a milestone.
 
     A window whose key is a milestone says that it was reached (a gain), or lost again (a negative one).
     """
@@ -81,7 +81,8 @@ def reached_by_step(trial: Trial, milestones: frozenset[str]) -> list[int]:
         if one.key in milestones and one.delta:
             (held.add if one.delta > 0 else held.discard)(one.key)
         steps.append(len(held))
-    return steps
+    watched = any(one.key in milestones for one in trial.progress)
+    return steps if watched else []
 
 
 def _mean(values: list[float]) -> float:
