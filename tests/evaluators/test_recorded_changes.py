@@ -86,6 +86,19 @@ def test_words_that_the_task_asks_for_must_have_been_said_to_the_user() -> None:
     assert told([], [], task=told_beside, said=("Hello.",), asking="1628").state == "verified"
 
 
+def test_a_word_that_is_not_among_half_of_what_was_said_may_have_been_said() -> None:
+    changes = Told(actual=[], gold=[], calls=[], by=None, span_id="s" * 16, time=1)
+    half = replace(
+        trial("t", content="partial"),
+        recorded_changes=(changes,),
+        task_definition={"outputs": ["1628"]},
+        spoken=(Spoken(text="It is done.", span_id="1", with_calls=False),),
+    )
+    found = RecordedChanges().outcome(half)
+    assert found is not None
+    assert (found.state, found.reason) == ("unavailable", "not_captured")
+
+
 @pytest.mark.parametrize(
     ("basis", "actual", "state", "reason"),
     [

@@ -75,16 +75,20 @@ class _Asked:
     recorded: bool = True
     """False where the agent's words were not recorded."""
 
+    whole: bool = True
+    """False where only some of them were: a word that is not found may have been said."""
+
     @classmethod
     def of(cls, trial: Trial) -> "_Asked":
         """Read a definition of tau-bench (``outputs``) or of tau2-bench (``evaluation_criteria``)."""
         task = plain(trial.task_definition)
-        heard = trial.completeness.content == "captured" or bool(trial.spoken)
+        whole = trial.completeness.content == "captured"
+        heard = whole or bool(trial.spoken)
         if not isinstance(task, dict):
             return cls()
         criteria = task.get("evaluation_criteria")
         if not isinstance(criteria, dict):
-            return cls(words=_texts(task.get("outputs")), recorded=heard)
+            return cls(words=_texts(task.get("outputs")), recorded=heard, whole=whole)
         basis = _texts(criteria.get("reward_basis")) or ("DB", "COMMUNICATE")
         return cls(
             words=_texts(criteria.get("communicate_info")) if "COMMUNICATE" in basis else (),
@@ -92,6 +96,7 @@ class _Asked:
             state="DB" in basis,
             more=tuple(sorted(set(basis) - {"DB", "COMMUNICATE"})),
             recorded=heard,
+            whole=whole,
         )
 
     def of_the_state(self, actual: Changes, gold: Changes) -> Sequence[Check]:
@@ -104,14 +109,15 @@ class _Asked:
         if not self.recorded:
             return [Check(name=f"said {word!r}", passed=None, reason="not_captured") for word in self.words]
         heard = [text.lower().replace(",", "") for text in said]
-        return [
-            Check(
-                name=f"said {word!r}",
-                passed=any(word.lower() in text for text in heard),
-                seen=f"in {sum(word.lower() in text for text in heard)} of {len(heard)} messages",
-            )
-            for word in self.words
-        ]
+        found = []
+        for word in self.words:
+            count = sum(word.lower() in text for text in heard)
+            seen = f"in {count} of {len(heard)} messages"
+            if count or self.whole:
+                found.append(Check(name=f"said {word!r}", passed=count > 0, seen=seen))
+            else:
+                found.append(Check(name=f"said {word!r}", passed=None, seen=seen, reason="not_captured"))
+        return found
 
 
 def _said(trial: Trial, asked: _Asked) -> list[str]:
