@@ -60,6 +60,9 @@ class Recording:
     """Calls of the agent and of the user, in the order in which they ran."""
 
     words: tuple[Words, ...] = ()
+    words_whole: bool = True
+    """False where not all that the agent said was recorded: a word that is not found may have been said."""
+
     answer: str | None = None
     """The submitted answer, the last words that asked for nothing."""
 
@@ -71,7 +74,7 @@ class Recording:
 
     def untouched(self) -> Self:
         """Return the recording of an agent that did nothing and said nothing: how the state before is judged."""
-        return replace(self, calls=(), words=(), answer=None, labels={}, judged={})
+        return replace(self, calls=(), words=(), words_whole=True, answer=None, labels={}, judged={})
 
 
 class World(Protocol):

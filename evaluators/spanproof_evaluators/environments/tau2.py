@@ -99,7 +99,7 @@ class Tau2World:
                 case _ if basis in done.judged:
                     seen = "judged in the recording by a model, not replayed"
                     found.append(Check(name=basis, passed=done.judged[basis], seen=seen))
-                case _ if not done.calls and not done.words:
+                case _ if not done.calls and not done.words and done.words_whole:
                     found.append(Check(name=basis, passed=False, seen="nothing was said"))
                 case _:
                     found.append(Check(name=basis, passed=None, reason=f"needs_a_judge: {basis}"))
@@ -260,4 +260,7 @@ def _called(action: Any, done: Recording) -> Check:
 def _said(words: str, done: Recording) -> Check:
     """Return whether the agent told its user something, as the harness looks for it: any case, no commas."""
     count = sum(words.lower() in each.text.lower().replace(",", "") for each in done.words)
-    return Check(name=f"said {words!r}", passed=count > 0, seen=f"in {count} of {len(done.words)} messages")
+    seen = f"in {count} of {len(done.words)} messages"
+    if not count and not done.words_whole:
+        return Check(name=f"said {words!r}", passed=None, seen=seen, reason="not_captured")
+    return Check(name=f"said {words!r}", passed=count > 0, seen=seen)

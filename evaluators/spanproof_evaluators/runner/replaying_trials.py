@@ -39,6 +39,7 @@ def recording_of(trial: Trial) -> Recording:
         task=plain(trial.task_definition),
         calls=tuple(call for _, call in sorted([*own, *users], key=lambda pair: pair[0].started_at)),
         words=tuple(Words(text=each.text, with_calls=each.with_calls) for each in trial.spoken),
+        words_whole=trial.completeness.content == "captured",
         answer=trial.final_answer,
         labels=trial.labels,
         judged={
