@@ -8,7 +8,10 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── PolicyError            a release policy
     │   ├── BaselineError          a saved baseline
     │   ├── CertificateError       a report's certificate
+    │   ├── RubricError            a judge's rubric
     │   └── EnvironmentFileError   a file that defines an environment               (in environments)
+    ├── JudgeInputError            what is no text, handed to a judge
+    ├── JudgementError             a judgement that contradicts itself, or a text that holds none
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
@@ -66,6 +69,18 @@ class BaselineError(DocumentError):
 
 class CertificateError(DocumentError):
     """A file that is no certificate of a report."""
+
+
+class RubricError(DocumentError):
+    """A judge's rubric that cannot be read as one."""
+
+
+class JudgeInputError(EvaluatorError, TypeError):
+    """What is no text, handed to a judge."""
+
+
+class JudgementError(EvaluatorError, ValueError):
+    """A judgement that contradicts itself, or a text that holds none."""
 
 
 class MeasureError(EvaluatorError, TypeError):
