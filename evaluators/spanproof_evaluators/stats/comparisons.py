@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean, stdev, variance
 from typing import Final
 
 MOST_EXACT: Final = 20
@@ -28,6 +28,13 @@ class Difference:
 
     clustered_error: float | None
     """Units of one cluster move together; with the correction C/(C-1). ``None`` for a single cluster."""
+
+    @property
+    def uncorrected_error(self) -> float | None:
+        """The clustered one without the correction, as Miller's paper prints it: too small for few clusters."""
+        if self.clustered_error is None:
+            return None
+        return self.clustered_error * sqrt((self.clusters - 1) / self.clusters)
 
 
 def paired_difference(differences: Sequence[float], clusters: Sequence[Hashable]) -> Difference:
@@ -61,6 +68,16 @@ def paired_difference(differences: Sequence[float], clusters: Sequence[Hashable]
     )
 
 
+def unpaired_error(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return the standard error of a difference of means as if the units were not the same: what pairing saves.
+
+    ``None`` for a single unit on a side.
+    """
+    if len(a) < 2 or len(b) < 2:
+        return None
+    return sqrt(variance(a) / len(a) + variance(b) / len(b))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McNemar:
     """Tests on pairs that differ. Ties say nothing and are left out."""
@@ -74,25 +91,34 @@ class McNemar:
     one_sided_worse: float
     """Of as many losses or more, if a loss were as likely as a gain."""
 
+    corrected_chi2: float
+    """``(|b - c| - 1)^2 / (b + c)``, with the correction of Edwards (1948): what most tables print."""
+
+    corrected_p: float
+    """By the chi-square distribution with one degree of freedom: an approximation of ``exact``."""
+
 
 def mcnemar(worse: int, better: int) -> McNemar:
     """Return McNemar's test on discordant pairs. Without any, nothing speaks against equality: every p is 1.
 
     Source: Q. McNemar, Psychometrika 12 (1947) 153-157, exact by the binomial distribution.
     """
-    from scipy.stats import binom
+    from scipy.stats import binom, chi2
 
     if worse < 0 or better < 0:
         raise ValueError("pairs are counted from 0")
     count = worse + better
     if not count:
-        return McNemar(exact=1.0, mid_p=1.0, one_sided_worse=1.0)
+        return McNemar(exact=1.0, mid_p=1.0, one_sided_worse=1.0, corrected_chi2=0.0, corrected_p=1.0)
     fewer = min(worse, better)
+    corrected = max(abs(worse - better) - 1, 0) ** 2 / count
     exact = min(1.0, 2 * float(binom.cdf(fewer, count, 0.5)))
     return McNemar(
         exact=exact,
         mid_p=exact - float(binom.pmf(fewer, count, 0.5)),
         one_sided_worse=float(binom.sf(worse - 1, count, 0.5)),
+        corrected_chi2=corrected,
+        corrected_p=float(chi2.sf(corrected, 1)),
     )
 
 
@@ -156,6 +182,12 @@ class Clustering:
     design_effect: float | None
     """Clustered over naive variance of the mean; ``None`` where the naive one is 0."""
 
+    effective_units: float | None
+    """As many independent units would tell as much: units over the design effect."""
+
+    expected_design_effect: float | None
+    """``1 + (m - 1) icc`` with m units a cluster on average: what the correlation alone lets one expect."""
+
 
 def clustering(groups: Sequence[Sequence[float]]) -> Clustering:
     """Return the intraclass correlation and the design effect of values by task.
@@ -168,7 +200,14 @@ def clustering(groups: Sequence[Sequence[float]]) -> Clustering:
     effect = None
     if found.naive_error and found.clustered_error is not None:
         effect = (found.clustered_error / found.naive_error) ** 2
-    return Clustering(icc=_icc([group for group in groups if group]), design_effect=effect)
+    full = [group for group in groups if group]
+    icc = _icc(full)
+    return Clustering(
+        icc=icc,
+        design_effect=effect,
+        effective_units=len(values) / effect if effect else None,
+        expected_design_effect=None if icc is None else 1 + (len(values) / len(full) - 1) * icc,
+    )
 
 
 def _icc(groups: Sequence[Sequence[float]]) -> float | None:

@@ -35,16 +35,75 @@ def wilson(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, 
     Raises:
         ValueError: ``n`` is not positive.
     """
-    if n <= 0:
-        raise ValueError("an interval needs at least one unit")
+    p = _share(successes, n)
     z = _z(level)
-    p = successes / n
     center = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return (
         0.0 if isclose(p, 0.0, abs_tol=1e-12) else max(0.0, center - half),
         1.0 if isclose(p, 1.0, abs_tol=1e-12) else min(1.0, center + half),
     )
+
+
+def wald(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval of the normal approximation. It covers too little near 0 and 1: for comparison only.
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    p = _share(successes, n)
+    half = _z(level) * sqrt(p * (1 - p) / n)
+    return max(0.0, p - half), min(1.0, p + half)
+
+
+def agresti_coull(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the normal interval around the center of Wilson's.
+
+    Source: A. Agresti, B. A. Coull, The American Statistician 52 (1998) 119-126.
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    _share(successes, n)
+    squared = _z(level) ** 2
+    more = n + squared
+    center = (successes + squared / 2) / more
+    half = _z(level) * sqrt(center * (1 - center) / more)
+    return max(0.0, center - half), min(1.0, center + half)
+
+
+def jeffreys(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval of equal tails under a Beta(1/2, 1/2) prior.
+
+    It covers 88.5 % at n = 50 and a rate of 0.95 (evaluators.md B.0), so no measure takes it by itself.
+
+    Source: L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16 (2001) 101-133.
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    from scipy.special import betaincinv
+
+    _share(successes, n)
+    tail = (1 - level) / 2
+    a, b = successes + 0.5, n - successes + 0.5
+    return float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1 - tail))
+
+
+def rule_of_three(n: int) -> float:
+    """Return ``3 / n``, about the 95 % upper bound of a rate that was not met in n: a rule of thumb, at most 1.
+
+    Raises:
+        ValueError: ``n`` is not positive.
+    """
+    _share(0, n)
+    return min(1.0, 3 / n)
+
+
+def _share(successes: float, n: float) -> float:
+    if n <= 0:
+        raise ValueError("an interval needs at least one unit")
+    return successes / n
 
 
 def clopper_pearson(successes: int, n: int, *, level: float = LEVEL) -> tuple[float, float]:

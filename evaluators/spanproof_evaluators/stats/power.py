@@ -1,11 +1,12 @@
 """What a set of tasks can show: how many are needed, what is found how often, and how often a rule is wrong."""
 
 from collections.abc import Callable, Iterator
-from math import ceil, log, sqrt
+from math import asin, ceil, log, sqrt
 from statistics import NormalDist
 
 ALPHA = 0.05
 POWER = 0.8
+_LEAST = 1e-30
 
 
 def _quantile(tail: float) -> float:
@@ -27,6 +28,16 @@ def unpaired_tasks(
     spread = _quantile(_tail(alpha, two_sided)) * sqrt(2 * middle * (1 - middle))
     spread += _quantile(1 - power) * sqrt(before * (1 - before) + after * (1 - after))
     return ceil((spread / (before - after)) ** 2)
+
+
+def unpaired_tasks_by_arcsine(before: float, after: float, *, alpha: float = ALPHA, power: float = POWER) -> int:
+    """Return the same by the difference of arcsines, two-sided: what ``NormalIndPower`` of statsmodels gives.
+
+    Source: J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), chapter 6, effect size h.
+    """
+    reach = _quantile(alpha / 2) + _quantile(1 - power)
+    effect = 2 * asin(sqrt(before)) - 2 * asin(sqrt(after))
+    return ceil(2 * (reach / effect) ** 2)
 
 
 def paired_tasks(
@@ -66,17 +77,21 @@ def trials_without_failure(rate: float, *, level: float = 0.95) -> int:
 
 
 def pairs(n: int, worse: float, better: float) -> Iterator[tuple[int, int, float]]:
-    """Yield every count of losses and gains among n tasks with its chance, ties making up the rest."""
+    """Yield every count of losses and gains among n tasks with its chance, ties making up the rest.
+
+    Counts with a chance below 1e-30 are left out: together they are less than any digit that a float has.
+    """
+    import numpy as np
     from scipy.stats import binom
 
     share = worse / (worse + better) if worse + better else 0.0
-    differ = binom.pmf(range(n + 1), n, worse + better)
+    differ = binom.pmf(np.arange(n + 1), n, worse + better)
     for count in range(n + 1):
-        if differ[count] < 1e-300:
+        if differ[count] < _LEAST:
             continue
-        losses = binom.pmf(range(count + 1), count, share)
-        for lost in range(count + 1):
-            yield lost, count - lost, float(differ[count] * losses[lost])
+        chances = differ[count] * binom.pmf(np.arange(count + 1), count, share)
+        for lost in np.flatnonzero(chances >= _LEAST).tolist():
+            yield lost, count - lost, float(chances[lost])
 
 
 def chance_of(rejects: Callable[[int, int], bool], n: int, worse: float, better: float) -> float:

@@ -26,6 +26,19 @@ def e_value(worse: int, better: int) -> float:
     return exp(exponent) if exponent < 700 else inf
 
 
+def two_sided_e_value(worse: int, better: int) -> float:
+    """Return the evidence that losses and gains are not equally likely, whichever is: ``2^n B(w+1, b+1)``.
+
+    A uniform bet on every chance of a loss; under equality it exceeds 1/alpha at any time at most with chance alpha.
+    """
+    from scipy.special import betaln
+
+    if worse < 0 or better < 0:
+        raise ValueError("pairs are counted from 0")
+    exponent = (worse + better) * log(2) + float(betaln(worse + 1, better + 1))
+    return exp(exponent) if exponent < 700 else inf
+
+
 def confidence_sequence(successes: int, n: int, *, level: float = 0.95) -> tuple[float, float]:
     """Return an interval for a rate that covers it at every n at once, so that one may look and stop at will.
 
