@@ -62,6 +62,12 @@ def test_a_call_with_deep_arguments_is_judged_and_printed(levels: int) -> None:
         "unknown_effect": "pass",
         "unsafe_retry": "pass",
         "repeats": "pass",
+        "repeats_since_write": "pass",
+        "identical_run": "pass",
+        "same_result": "pass",
+        "ping_pong": "pass",
+        "same_error": "pass",
+        "redundancy": "pass",
     }
 
 

@@ -12,13 +12,14 @@ from spanproof_evaluators.rules.protected_edits import ProtectedEdits
 from spanproof_evaluators.rules.read_changed_state import ReadChangedState
 from spanproof_evaluators.rules.repeats import Repeats
 from spanproof_evaluators.rules.required_tools import RequiredTools
+from spanproof_evaluators.rules.trajectories import COURSE_RULES
 from spanproof_evaluators.rules.trajectory_match import TRAJECTORY_RULES
 from spanproof_evaluators.rules.unknown_effect import UnknownEffect
 from spanproof_evaluators.rules.unsafe_retry import UnsafeRetry
 
 __all__ = ["RULES", "VERSION", "Rule", "false_success"]
 
-VERSION = "6"
+VERSION = "7"
 """Raised when a rule comes to mean something else."""
 
 RULES: tuple[Rule, ...] = (
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     FirstDivergentEffect(),
     RequiredTools(),
     Repeats(),
+    *COURSE_RULES,
     *TRAJECTORY_RULES,
     CheckedClaims(),
     ProtectedEdits(),

@@ -158,10 +158,10 @@ def effective_writes(trial: Trial) -> Writes:
         if effect.effect_class == "unclassified" and call.executed != "no" and effect.state != "none":
             unclassified.append(call)
         elif effect.effect_class in ("write", "destructive"):
-            took_place = _took_place(call)
-            if took_place is None:
+            happened = took_place(call)
+            if happened is None:
                 unclear.append(call)
-            elif took_place:
+            elif happened:
                 effective.append(call)
     blank = [call for call in effective if call.arguments_source is None]
     gap: tuple[str, str] | None = None
@@ -176,7 +176,7 @@ def effective_writes(trial: Trial) -> Writes:
     return Writes(effective=tuple(effective), gap=gap, unclassified=tuple(unclassified))
 
 
-def _took_place(call: ToolCall) -> bool | None:
+def took_place(call: ToolCall) -> bool | None:
     """Return whether a write took place; ``None`` where nobody knows. An error in the answer is a no (B19)."""
     match call.effect.state:
         case "verified" | "reported":

@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from spanproof_collector.model.trials import Trial
-from spanproof_evaluators.model.canonical import canonical
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
 from spanproof_evaluators.rules._rule import UNSEEN
+from spanproof_evaluators.rules.trajectories._calls import calls_of
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,10 @@ class Repeats:
         again: list[str] = []
         names: Counter[str] = Counter()
         unrecorded = 0
-        for call in trial.tool_calls:
-            if call.arguments_source is None:
+        for call, signature in zip(trial.tool_calls, calls_of(trial).signatures, strict=True):
+            if signature is None:
                 unrecorded += 1
                 continue
-            signature = canonical([call.name, call.arguments])
             if signature in first:
                 names[call.name] += 1
                 again.extend(call.span_ids[:1])

@@ -1,0 +1,108 @@
+"""Calls that a trial could have done without: at least so many, and at most so many."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from spanproof_collector.model.trials import ToolCall, Trial
+from spanproof_evaluators.model.canonical import Plain
+from spanproof_evaluators.model.results import Result
+from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.rules.trajectories._calls import Calls, calls_of, first_spans
+from spanproof_evaluators.rules.trajectories._saying import Gap, nothing_to_see, said, unavailable
+from spanproof_evaluators.rules.trajectories.repeats_since_write import repeats_since_write
+
+_SHORTEST: Final = 2
+_LONGEST: Final = 200
+"""Of arguments: a shorter one is shown by chance, a longer one is written by the agent and not copied."""
+
+_WORD: Final = re.compile(r"[^\s\"'`,;()\[\]{}<>=|]+")
+_EDGES: Final = ".:!?*#"
+
+
+@dataclass(frozen=True)
+class Redundancy:
+    """Bound the share of calls that were redundant (evaluators.md B28). Score: the lower bound. Never a verdict.
+
+    Lower bound: ``repeats_since_write``. Upper bound, a heuristic: calls that changed nothing (or of which that is
+    not known) and whose answer was not the first to show a value that a later call has among its arguments. A value
+    is a text of 2 to 200 characters or a number, found whole in the answer. What only the final answer uses counts as
+    redundant here: that is why it is an upper bound.
+    """
+
+    name: str = "redundancy"
+    hard: bool = False
+
+    def evaluate(self, trial: Trial, task: Task | None) -> Result | None:
+        """Count both; the flag is raised where the lower bound is above none."""
+        empty, found = nothing_to_see(self.name, trial)
+        if empty:
+            return found
+        calls = calls_of(trial)
+        if not trial.completeness.calls_whole:
+            return unavailable(self.name, "not_captured", "calls may be missing, so no share of them can be told")
+        if any(text is None for text in calls.signatures):
+            return unavailable(self.name, "not_captured", "arguments are not recorded, so no share can be told")
+        sure, perhaps = repeats_since_write(calls)
+        spared = _spared(calls)
+        told: dict[str, Plain] = {
+            "calls": len(calls.all),
+            "at_least": len(sure),
+            "at_most": len(spared),
+            "at_most_span_ids": [*first_spans(spared)],
+        }
+        gap: Gap | None = None
+        if not sure and perhaps:
+            gap = "unknown_effect", "whether something changed between equal calls, or their answers, is not recorded"
+        return said(
+            self.name,
+            trial,
+            flagged=bool(sure),
+            score=len(sure) / len(calls.all),
+            told=f"at least {len(sure)} and at most {len(spared)} of {len(calls.all)} calls were redundant",
+            spans=first_spans(sure),
+            gap=gap,
+            details=told,
+        )
+
+
+def _spared(calls: Calls) -> list[ToolCall]:
+    """Return the calls that the upper bound counts."""
+    last_asked = {value: at for at, call in enumerate(calls.all) for value in _values(call.arguments)}
+    phrases = {value: at for value, at in last_asked.items() if not _WORD.fullmatch(value)}
+    shown: set[str] = set()
+    found: list[ToolCall] = []
+    for at, call in enumerate(calls.all):
+        first: set[str] = set()
+        if call.result_source is not None and len(shown) < len(last_asked):
+            leaves = [*_leaves(call.result)]
+            text = "\n".join(leaves)
+            candidates = {*leaves, *(word for raw in _WORD.findall(text) for word in (raw, raw.strip(_EDGES)))}
+            first = {value for value in candidates if value not in shown and last_asked.get(value, -1) > at}
+            first |= {value for value, asked in phrases.items() if asked > at and value not in shown and value in text}
+        shown |= first
+        if calls.changed[at] is not True and not first:
+            found.append(call)
+    return found
+
+
+def _values(arguments: Plain) -> Iterator[str]:
+    return (text for text in _leaves(arguments) if _SHORTEST <= len(text) <= _LONGEST)
+
+
+def _leaves(value: Plain) -> Iterator[str]:
+    """Yield the texts and numbers in a value; nothing here recurses, however deep somebody nested it."""
+    rest: list[Plain] = [value]
+    while rest:
+        match rest.pop():
+            case str() as text:
+                yield text
+            case bool() | None:
+                pass
+            case int() | float() as number:
+                yield repr(number).removesuffix(".0")
+            case list() as items:
+                rest.extend(items)
+            case dict() as members:
+                rest.extend(members.values())
