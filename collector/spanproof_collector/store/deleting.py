@@ -16,7 +16,10 @@ from typing import Final, cast
 from spanproof_collector.store.queries import Query
 from spanproof_collector.store.store import Store
 
-TABLES: Final = ("spans", "log_records", "steps", "log_steps", "content", "results", "dead_letters")
+TABLES: Final = (
+    *("spans", "log_records", "steps", "log_steps", "content"),
+    *("trials", "trial_traces", "results", "dead_letters"),
+)
 """Every table that holds anything of what was sent."""
 
 _KEYS_AT_ONCE: Final = 2_000
@@ -86,15 +89,19 @@ class Deletion:
         return found
 
     def delete_results(self, project: str, keys: Sequence[str]) -> Counted:
-        """Delete what evaluators said of trials, by the keys of their results."""
-        if not keys:
-            return Counted()
-        found = count_results(self._store, project, keys)
-        for first in range(0, len(keys) if found.results else 0, _KEYS_AT_ONCE):
+        """Delete what evaluators said of trials, and the rows they were read into, by the keys of their results."""
+        found = Counted()
+        for first in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[first : first + _KEYS_AT_ONCE]
+            results = count_results(self._store, project, some)
+            ((rows,),) = self._store.rows(Query.COUNT_TRIAL_ROWS, {"project": project, "trials": list(some)})
+            if not results.results and not rows:
+                continue
             hashes = [hashlib.sha256(key.encode("utf-8", "replace")).hexdigest() for key in some]
             with self._step():
-                self._store.command(Query.DELETE_RESULTS, {"project": project, "trials": hashes})
+                for query in (Query.DELETE_RESULTS, Query.DELETE_TRIALS, Query.DELETE_TRIAL_TRACES):
+                    self._store.command(query, {"project": project, "trials": hashes})
+            found += results
         return found
 
     def delete_dead_letters(self, letter_ids: Sequence[str]) -> Counted:

@@ -103,20 +103,26 @@ def _by_change(calls: Iterable[ToolCall]) -> tuple[dict[str, list[ToolCall]], li
         effect = call.effect
         if effect.state in ("none", "refused") or effect.effect_class not in ("write", "destructive"):
             continue
-        key = effect.idempotency_key
-        if effect.resource is not None:
-            parts = (effect.operation or call.name, effect.resource, effect.destination)
-            what = told = " ".join(part for part in parts if part)
-        elif call.arguments_source is not None:
-            what = identity(call.name, without_key(call.arguments, key))
-            told = f"{call.name} {canonical(without_key(call.arguments, key))}"
-        elif key is not None:
-            what = told = f"{call.name} (key {key})"
-        else:
+        what = change_of(call)
+        if what is None:
             blank.append(call)
             continue
+        told = what
+        if effect.resource is None and call.arguments_source is not None:
+            told = f"{call.name} {canonical(without_key(call.arguments, effect.idempotency_key))}"
         groups.setdefault(shown.setdefault(what, told), []).append(call)
     return groups, blank
+
+
+def change_of(call: ToolCall) -> str | None:
+    """Return what tells one intended change from another; ``None`` where that is not recorded."""
+    effect, key = call.effect, call.effect.idempotency_key
+    if effect.resource is not None:
+        parts = (effect.operation or call.name, effect.resource, effect.destination)
+        return " ".join(part for part in parts if part)
+    if call.arguments_source is not None:
+        return identity(call.name, without_key(call.arguments, key))
+    return None if key is None else f"{call.name} (key {key})"
 
 
 def _wanted(task: Task | None) -> Counter[str]:
@@ -157,12 +163,12 @@ def _by_word(calls: Sequence[ToolCall]) -> int:
 
     Writing a file twice leaves one file; paying twice without a key pays twice (B20).
     """
-    if any(call.receipts or call.effect.idempotency_key is not None or not _adds_up(call) for call in calls):
+    if any(call.receipts or call.effect.idempotency_key is not None or not adds_up(call) for call in calls):
         return 0
     return sum(call.effect.state == "reported" for call in calls)
 
 
-def _adds_up(call: ToolCall) -> bool:
+def adds_up(call: ToolCall) -> bool:
     """Return whether doing it again does it twice, by the verb that the operation or the tool's name begins with."""
     named = re.split(r"__|[./:]", call.effect.operation or call.name)[-1]
     first = _WORD.search(named)

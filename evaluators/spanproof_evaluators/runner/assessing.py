@@ -9,7 +9,7 @@ from spanproof_collector.model.results import ResultRow
 from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.store import Store
-from spanproof_collector.trials import Settling, Unit, read_trials
+from spanproof_collector.trials import Component, Settling, Unit, read_components, read_trials
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.outcomes import Outcome, Word
 from spanproof_evaluators.model.results import Result
@@ -19,6 +19,7 @@ from spanproof_evaluators.rules.false_success import NAME as FALSE_SUCCESS
 from spanproof_evaluators.runner import stored
 from spanproof_evaluators.runner.judging import aborted, every_source, left_out, solved
 from spanproof_evaluators.runner.outcome_sources import DefinedSource, OutcomeSource, decided, nothing_asked, words_of
+from spanproof_evaluators.runner.projecting import Projecting
 
 HARD = frozenset(rule.name for rule in RULES if rule.hard)
 """The rules that can fail a trial."""
@@ -101,33 +102,48 @@ def evaluate(
         left: told of each trial that is not, and is left for later.
         kept: told of each trial for which earlier words stand.
     """
-    moment = time.time_ns() if at is None else at
     now = time.time_ns()
-    batch: list[tuple[Trial, bool]] = []
+    moment = now if at is None else at
+    rule = settling or Settling()
+    rows = Projecting(store, unit, moment, rule)
+    batch: list[Component] = []
 
     def judged() -> Iterator[Assessment]:
-        found = stored.by_trial(store.read_results([stored.key(trial) for trial, _ in batch])) if batch else {}
+        """Yield what is said of the batch, which is empty then."""
+        asked: list[tuple[Trial, bool]] = []
+        for component in batch:
+            for member in component.wanted:
+                settled = rule.settled(member.trial, now)
+                if settling is None or settled:
+                    asked.append((member.trial, settled))
+                else:
+                    left(member.trial)
+        found = stored.by_trial(store.read_results([stored.key(trial) for trial, _ in asked])) if asked else {}
         written: list[ResultRow] = []
         assessments: list[Assessment] = []
-        for trial, settled in batch:
+        for trial, settled in asked:
             earlier = stored.earlier(found.get((trial.project, stored.key(trial)), {}), trial)
             one, basis, standing = _judged(trial, suite, sources, earlier)
             if standing:
                 kept(trial, standing)
             assessments.append(replace(one, settled=settled))
             written += stored.rows(one, basis, moment)
+        evidence = {id(one.trial): one.evidence for one in assessments}
+        for component in batch:
+            rows.add(component, evidence)
+        batch.clear()
+        rows.write()
         store.write_results(written)
-        yield from assessments
+        del asked, written, evidence
+        while assessments:
+            yield assessments.pop(0)
 
-    for trial in read_trials(store, wanted, unit=unit, catalogue=catalogue):
-        settled = (settling or Settling()).settled(trial, now)
-        if settling is not None and not settled:
-            left(trial)
+    for component in read_components(store, wanted, unit=unit, catalogue=catalogue):
+        if not component.wanted:
             continue
-        batch.append((trial, settled))
-        if len(batch) == TRIALS_A_WRITE:
+        batch.append(component)
+        if sum(len(one.members) for one in batch) >= TRIALS_A_WRITE:
             yield from judged()
-            batch = []
     yield from judged()
 
 

@@ -63,6 +63,21 @@ def results(store: Store, *trial_ids: str, text: str = SECRET) -> None:
             for each in trial_ids
         ]
     )
+    store.insert(
+        "trials",
+        {"project": ["default"] * len(trial_ids), "unit": ["session"] * len(trial_ids), "trial": list(trial_ids)},
+        f"trials {trial_ids}",
+    )
+    store.insert(
+        "trial_traces",
+        {
+            "project": ["default"] * len(trial_ids),
+            "unit": ["session"] * len(trial_ids),
+            "trace_id": [f"\0{each}\0" for each in trial_ids],
+            "trials": [[each] for each in trial_ids],
+        },
+        f"traces {trial_ids}",
+    )
 
 
 def counts(store: Store) -> dict[str, int]:
@@ -162,7 +177,7 @@ def test_of_a_trace_that_two_trials_share_only_the_one_goes(store: Store) -> Non
     gone = delete(store, Filter(trials=("a",)))
 
     assert (gone.trials, gone.counted.spans, gone.counted.log_records, gone.counted.results) == (1, 1, 1, 1)
-    assert counts(store) == alone | {"results": 1}
+    assert counts(store) == alone | {"results": 1, "trials": 1, "trial_traces": 1}
     assert store.embedded_path is not None
     assert files_with(store.embedded_path, LONG[:40]) == []
     (records,) = store.read_traces([("default", trace_id("t").hex())]).values()
