@@ -56,7 +56,11 @@ def repeated(variants: Sequence[VariantReport]) -> dict[str, str]:
     return (
         named
         | {f"pass_at_{k}": f"pass@{k}, one of {k}" for k in common if k > 1}
-        | {"outcome_consistency": "Two trials agree"}
+        | {
+            "outcome_consistency": "Two trials agree",
+            "trajectory_consistency": "Calls two trials share",
+            "tool_order_consistency": "Tool order two trials share",
+        }
     )
 
 

@@ -10,6 +10,7 @@ from spanproof_evaluators.runner.measuring.claims import (
     normal_end_false_success_rate,
     silent_failure_share,
 )
+from spanproof_evaluators.runner.measuring.consistency import tool_order_consistency, trajectory_consistency
 from spanproof_evaluators.runner.measuring.costs import cost_per_run, cost_per_verified_outcome
 from spanproof_evaluators.runner.measuring.effects import constraint_violations, effect_integrity, unknown_effects
 from spanproof_evaluators.runner.measuring.evidence import (
@@ -38,6 +39,8 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "aborted_rate": aborted_rate,
     "progress_rate": progress_rate,
     "outcome_consistency": outcome_consistency,
+    "trajectory_consistency": trajectory_consistency,
+    "tool_order_consistency": tool_order_consistency,
     "cost_per_run": cost_per_run,
     "explicit_false_success_rate": explicit_false_success_rate,
     "normal_end_false_success_rate": normal_end_false_success_rate,
