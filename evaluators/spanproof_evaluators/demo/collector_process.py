@@ -31,6 +31,11 @@ class CollectorProcess:
     def __init__(self, folder: Path, *, log: Path) -> None:
         self.address = f"chdb://{folder.resolve()}"
         self.endpoint = ""
+        """Where it takes OTLP over gRPC."""
+
+        self.http = ""
+        """Where it takes OTLP over HTTP."""
+
         self.ready_after = 0.0
         self._log = log
         self._process: subprocess.Popen[str] | None = None
@@ -43,7 +48,7 @@ class CollectorProcess:
                 [*command, "--grpc-port", "0", "--http-port", "0"], stdout=subprocess.PIPE, stderr=log, text=True
             )
         try:
-            self.endpoint = self._wait_until_ready(self._process)
+            self.endpoint, self.http = self._wait_until_ready(self._process)
         except BaseException:
             self._process.kill()
             self._end(self._process)
@@ -71,7 +76,7 @@ class CollectorProcess:
         if code != 0 and error is None:
             raise CollectorProcessError(f"ended with {code}", self._log)
 
-    def _wait_until_ready(self, process: "subprocess.Popen[str]") -> str:
+    def _wait_until_ready(self, process: "subprocess.Popen[str]") -> tuple[str, str]:
         assert process.stdout is not None  # it is a pipe
         with selectors.DefaultSelector() as selector:  # select() itself knows no descriptor above 1023
             selector.register(process.stdout, selectors.EVENT_READ)
@@ -80,7 +85,8 @@ class CollectorProcess:
         line = process.stdout.readline()
         if not line:
             raise CollectorProcessError(f"ended with {process.wait(_LONGEST_STOP)} before it was ready", self._log)
-        return str(json.loads(line)["grpc"])
+        where = json.loads(line)
+        return str(where["grpc"]), str(where["http"])
 
     def _end(self, process: "subprocess.Popen[str]") -> int:
         code = process.wait(_LONGEST_STOP)

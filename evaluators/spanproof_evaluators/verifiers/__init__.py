@@ -36,6 +36,7 @@ from spanproof_evaluators.model.checks import (
 from spanproof_evaluators.model.end_states import EndState, Place
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.verifications import Check, Verification
+from spanproof_evaluators.verifiers._in_process import Predicate, by_function
 from spanproof_evaluators.verifiers._verifier import Verifier
 from spanproof_evaluators.verifiers.answer import check_answer
 from spanproof_evaluators.verifiers.command import check_command
@@ -61,6 +62,7 @@ __all__ = [
     "JsonExpected",
     "NumberExpected",
     "Place",
+    "Predicate",
     "PythonCheck",
     "QuoteExpected",
     "RowsCheck",
@@ -68,6 +70,7 @@ __all__ = [
     "UnchangedCheck",
     "Verification",
     "Verifier",
+    "by_function",
     "declared",
     "judge",
 ]

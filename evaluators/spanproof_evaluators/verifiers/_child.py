@@ -30,15 +30,18 @@ def main(payload: str, result: str) -> None:
     except BaseException as error:  # the import runs anybody's code, and no error of it is a verdict
         said = {"gap": "python_not_loaded", "seen": _told(error)}
     else:
-        said = _called(function, asked)
+        given = asked["arguments"]
+        arguments = given if isinstance(given, dict) else {}
+        said = called(function, _state(asked["before"]), _state(asked["after"]), arguments)
     Path(result).write_text(json.dumps(said), encoding="utf-8")
 
 
-def _called(function: Callable[..., object], asked: Mapping[str, object]) -> dict[str, object]:
-    arguments = asked["arguments"]
+def called(
+    function: Callable[..., object], before: EndState | None, after: EndState | None, arguments: Mapping[str, object]
+) -> dict[str, object]:
+    """Return what came of a call, as it is written down."""
     try:
-        before, after = _state(asked["before"]), _state(asked["after"])
-        returned = function(before, after, **(arguments if isinstance(arguments, dict) else {}))
+        returned = function(before, after, **arguments)
     except AssertionError as error:
         return {"failed": str(error) or _told(error)}
     except BaseException as error:  # whatever else it raises, SystemExit too, says that it could not judge

@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,7 @@ def check_python(spec: PythonCheck, before: EndState | None, after: EndState, ba
     file = _file(spec, base)
     definition = hashlib.sha256(f"{spec.definition} {_code(spec, file, base)}".encode()).hexdigest()
     try:
-        found = _checks(spec, _said(spec, before, after, base, file, secrets), name)
+        found = checks_told(_said(spec, before, after, base, file, secrets), name)
     except GapError as error:
         found = [gap(name, error, secrets, where)]
     except MissingVariableError as error:
@@ -62,7 +63,8 @@ def _said(
     spec: PythonCheck, before: EndState | None, after: EndState, base: Path, file: Path | None, secrets: Secrets
 ) -> dict[str, Plain]:
     """Return what the child wrote down."""
-    _something_to_judge(spec, before, after)
+    if not spec.uses:
+        something_to_judge(before, after, given=bool(spec.arguments))
     for destination in spec.uses:
         place(after, destination, "folder", "sql", "http", "git")
     with tempfile.TemporaryDirectory(prefix="spanproof-verifier-") as temporary:
@@ -101,18 +103,23 @@ def _said(
     return told if isinstance(told, dict) else {}
 
 
-def _something_to_judge(spec: PythonCheck, before: EndState | None, after: EndState) -> None:
+def something_to_judge(before: EndState | None, after: EndState, *, given: bool = False) -> None:
     """Refuse to ask a function about nothing: it would say something all the same.
+
+    Args:
+        before: the state before; the same object as ``after`` where the state before is asked for.
+        after: the state that is judged.
+        given: whether arguments say what is to be judged.
 
     Raises:
         GapError: nothing was recorded and nothing says where to look; or the state before is asked for, and only the
             world of now could be looked at.
     """
-    if spec.uses or after.tables is not None or after.files is not None:
+    if after.tables is not None or after.files is not None:
         return
     if before is after:
         raise GapError(after.missing or "pre_state_not_recorded", "nobody recorded the state before")
-    if not spec.arguments and not (after.answer_recorded and after.answer is not None):
+    if not given and not (after.answer_recorded and after.answer is not None):
         raise GapError(after.missing or "end_state_not_recorded", "nobody recorded anything that could be judged")
 
 
@@ -123,8 +130,12 @@ def _state(spec: PythonCheck, state: EndState | None) -> Plain:
     return plain(replace(state, places={name: one for name, one in state.places.items() if name in spec.uses}))
 
 
-def _checks(spec: PythonCheck, told: dict[str, Plain], name: str) -> list[Check]:
-    """Return the checks that the child's words are."""
+def checks_told(told: Mapping[str, object], name: str) -> list[Check]:
+    """Return the checks that the words of a function are.
+
+    Raises:
+        GapError: they are no verdict.
+    """
     if "gap" in told:
         raise GapError(str(told["gap"]), tail(str(told.get("seen", ""))))
     if "failed" in told:
@@ -138,7 +149,7 @@ def _checks(spec: PythonCheck, told: dict[str, Plain], name: str) -> list[Check]
     return [_check(entry, name) for entry in entries if isinstance(entry, dict)]
 
 
-def _check(entry: dict[str, Plain], name: str) -> Check:
+def _check(entry: Mapping[str, object], name: str) -> Check:
     passed, score = entry.get("passed"), entry.get("score")
     seen = entry.get("seen") or entry.get("details") or ""
     reason = entry.get("reason")
