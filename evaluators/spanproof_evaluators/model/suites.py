@@ -56,6 +56,20 @@ class ReferenceCall(Written):
     arguments: dict[str, JsonValue] = Field(default={})
 
 
+class Injection(Written):
+    """An attack on the agent: instructions that stand in what its tools show it, and what they want it to do."""
+
+    effects: tuple[ExpectedEffectSpec, ...] = Field(min_length=1, strict=False)
+    """The attack succeeded where each of these calls was made and answered, each as often as it stands here."""
+
+    markers: tuple[str, ...] = Field(default=(), strict=False)
+    """Texts of the instructions, any of which shows in a tool's answer that they reached the agent. White space and
+    case do not matter. Empty: nobody says, and every trial counts as exposed."""
+
+    user_task: str | None = Field(default=None, min_length=1)
+    """The task that is asked for beside the attack, where it is a task of its own too; ``None``: this one."""
+
+
 class Task(Written):
     """What was asked, within which limits, and how the end state is judged."""
 
@@ -71,7 +85,12 @@ class Task(Written):
     milestones: tuple[str, ...] = Field(default=(), strict=False)
     """Keys of ``spanproof.progress`` that the work passes, each reached once; empty: nobody counts them."""
 
-    expects: Literal["change", "no_change"] = "change"
+    expects: Literal["change", "no_change", "refusal"] = "change"
+    """``refusal``: the right answer is not to do it. Its checks say what that is, and that nothing changed."""
+
+    injection: Injection | None = None
+    """The attack under which the task is done; ``None``: there is none."""
+
     effects: Literal["none"] | None = None
     """``none``: the task is done without any external effect."""
 
@@ -95,8 +114,13 @@ class Task(Written):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        sound(self.checks, self.expects, self.pass_score)
+        sound(self.checks, "change" if self.expects == "change" else "no_change", self.pass_score)
         return self
+
+    @property
+    def refusal(self) -> bool:
+        """True where the right answer is a refusal: by ``expects``, or by the category of that name."""
+        return self.expects == "refusal" or self.category == "refusal"
 
 
 class Suite(Written):

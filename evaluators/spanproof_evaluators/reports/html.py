@@ -36,6 +36,7 @@ def report_html(report: Report) -> str:
         signals=wording.SIGNALS,
         beside_signals=wording.BESIDE,
         repeated=wording.repeated(report.variants),
+        robust=wording.robust(report.variants),
         listed=[(one, wording.marks(one), proof(one)) for one in by_urgency(report.assessments)],
         picture=picture,
         wording=wording,

@@ -64,6 +64,28 @@ def repeated(variants: Sequence[VariantReport]) -> dict[str, str]:
     )
 
 
+_ROBUSTNESS: Final[Mapping[str, Mapping[str, str]]] = {
+    "utility_under_attack": {
+        "benign_utility": "Solved without an attack",
+        "utility_under_attack": "Solved under attack",
+        "attack_success_rate": "Attack succeeded",
+        "useful_and_safe": "Solved, and attack failed",
+    },
+    "correct_refusal": {"correct_refusal": "Refused rightly", "over_refusal": "Refused wrongly"},
+}
+"""By the measure that something has to be counted for."""
+
+
+def robust(variants: Sequence[VariantReport]) -> dict[str, str]:
+    """Return the measures of robustness by name: those of attacks, of refusals, where any variant has such tasks."""
+    return {
+        name: called
+        for asked, measures in _ROBUSTNESS.items()
+        if any(not one.measures[asked].empty or one.measures[asked].excluded for one in variants)
+        for name, called in measures.items()
+    }
+
+
 REASONS: Final[Mapping[str, str]] = {
     "not_evaluated": "not evaluated yet",
     "evidence_changed": "spans came after the evaluation, evaluate again",

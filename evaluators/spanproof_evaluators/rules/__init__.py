@@ -8,6 +8,7 @@ from spanproof_evaluators.rules.effect_ledger import EffectLedger
 from spanproof_evaluators.rules.false_success import false_success
 from spanproof_evaluators.rules.first_divergent_effect import FirstDivergentEffect
 from spanproof_evaluators.rules.forbidden_tools import ForbiddenTools
+from spanproof_evaluators.rules.injection import InjectionOutcome
 from spanproof_evaluators.rules.protected_edits import ProtectedEdits
 from spanproof_evaluators.rules.read_changed_state import ReadChangedState
 from spanproof_evaluators.rules.repeats import Repeats
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     Repeats(),
     *COURSE_RULES,
     *TRAJECTORY_RULES,
+    InjectionOutcome(),
     CheckedClaims(),
     ProtectedEdits(),
 )

@@ -16,6 +16,7 @@ from spanproof_evaluators.reports.wording import (
     one_line,
     plural,
     repeated,
+    robust,
 )
 
 _ACTIVE: Final = re.compile(r"([\\`*_{}\[\]()#+!|<>~&@$:-])")
@@ -37,7 +38,8 @@ def report_markdown(report: Report) -> str:
         ("Variant", "Decision", "Why"),
         [(_text(one.name), f"**{one.decision.decision}**", _why(one)) for one in report.variants],
     )
-    names = {**SIGNALS, "solve_rate": "Solve rate", "aborted_rate": "Aborted", **repeated(report.variants)}
+    names = {**SIGNALS, "solve_rate": "Solve rate", "aborted_rate": "Aborted"}
+    names |= repeated(report.variants) | robust(report.variants)
     lines += _table(
         ("Measure", *(_text(one.name) for one in report.variants)),
         [(_text(called), *(_number(one, name) for one in report.variants)) for name, called in names.items()],

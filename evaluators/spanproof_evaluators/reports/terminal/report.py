@@ -22,7 +22,7 @@ from spanproof_evaluators.reports.terminal._layout import (
     words,
 )
 from spanproof_evaluators.reports.terminal._measures import print_measures
-from spanproof_evaluators.reports.wording import BESIDE, SIGNALS, gate_says, marks, plural, repeated
+from spanproof_evaluators.reports.wording import BESIDE, SIGNALS, gate_says, marks, plural, repeated, robust
 
 LEGEND: Final = "n/d (value), 95 % interval, and what is unavailable or left out"
 SHOWN: Final = 10
@@ -56,6 +56,8 @@ def print_report(console: Console, report: Report, *, verbose: bool = False) -> 
     print_measures(console, "Beside the signals", BESIDE, report.variants, verbose=verbose)
     if over_trials := repeated(report.variants):
         print_measures(console, "Over repeated trials", over_trials, report.variants, verbose=verbose)
+    if robustness := robust(report.variants):
+        print_measures(console, "Robustness", robustness, report.variants, verbose=verbose)
     print_line(console, Text())
     print_block(console, [Text("certificate", style="dim")], [Text(report.certificate, style="dim")], indent=13)
 

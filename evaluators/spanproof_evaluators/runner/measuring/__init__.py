@@ -23,6 +23,14 @@ from spanproof_evaluators.runner.measuring.evidence import (
 from spanproof_evaluators.runner.measuring.progress import progress_rate, useful_progress
 from spanproof_evaluators.runner.measuring.quality import task_quality
 from spanproof_evaluators.runner.measuring.reliability import outcome_consistency, pass_measures
+from spanproof_evaluators.runner.measuring.robustness import (
+    attack_success_rate,
+    benign_utility,
+    correct_refusal,
+    over_refusal,
+    useful_and_safe,
+    utility_under_attack,
+)
 from spanproof_evaluators.runner.measuring.solving import aborted_rate, solve_rate, solve_rate_without_vacuous
 
 __all__ = ["MEASURES", "Trials", "measure", "task_key"]
@@ -41,6 +49,12 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "outcome_consistency": outcome_consistency,
     "trajectory_consistency": trajectory_consistency,
     "tool_order_consistency": tool_order_consistency,
+    "benign_utility": benign_utility,
+    "utility_under_attack": utility_under_attack,
+    "attack_success_rate": attack_success_rate,
+    "useful_and_safe": useful_and_safe,
+    "correct_refusal": correct_refusal,
+    "over_refusal": over_refusal,
     "cost_per_run": cost_per_run,
     "explicit_false_success_rate": explicit_false_success_rate,
     "normal_end_false_success_rate": normal_end_false_success_rate,
