@@ -14,6 +14,7 @@ from spanproof_evaluators.reports.proof import proof
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 200
 LONGEST_NAME = 120
+LONGEST_IN_A_ROW = 240
 LONGEST = 2000
 """How many characters of one text are shown; JSON has all."""
 
@@ -30,6 +31,7 @@ def report_html(report: Report) -> str:
     environment.filters["plain"] = wording.one_line
     environment.filters["visible"] = visible
     environment.filters["name"] = name
+    environment.filters["short"] = short
     template = environment.get_template("report.html")
     return template.render(
         report=report,
@@ -57,6 +59,11 @@ def name(text: str) -> Markup:
     return Markup("<bdi>{}</bdi>").format(wording.one_line(text, LONGEST_NAME))
 
 
+def short(text: str) -> Markup:
+    """Return text in a row of a list; all of it stands where the trial is proven."""
+    return Markup("<bdi>{}</bdi>").format(wording.one_line(text, LONGEST_IN_A_ROW))
+
+
 def picture(measure: Measure) -> Markup:
     """Return a rate and its interval on a line from 0 to 1 as inline SVG; nothing where there is no interval.
 
@@ -69,7 +76,7 @@ def picture(measure: Measure) -> Markup:
     return Markup(
         f'<svg viewBox="-4 0 {WIDTH + 8} 14" width="{WIDTH + 8}" height="14" role="img"'
         f' aria-label="95 % interval from {measure.interval[0]:.3f} to {measure.interval[1]:.3f}">'
-        f'<line class="axis" x1="0" y1="7" x2="{WIDTH}" y2="7"/>'
+        f'<path class="axis" d="M0 3v8M0 7h{WIDTH}M{WIDTH} 3v8"/>'
         f'<line class="interval" x1="{low:.1f}" y1="7" x2="{high:.1f}" y2="7"/>'
         f'<circle class="point" cx="{at:.1f}" cy="7" r="4"/></svg>'
     )

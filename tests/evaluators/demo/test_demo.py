@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,12 @@ from spanproof_evaluators.demo.collector_process import CollectorProcess, Collec
 from spanproof_evaluators.demo.run import DemoFolderError, run_demo
 from spanproof_evaluators.demo.world import World
 from spanproof_evaluators.model.suites import read_suite
+from spanproof_evaluators.reports.html import report_html
 from spanproof_evaluators.reports.machine import report_json
 from spanproof_evaluators.reports.terminal import print_report
 from spanproof_evaluators.runner import assess, report
+from tests.evaluators.browser import SIZES, look, offline_page, painted
+from tests.evaluators.crowded import crowded_report
 from tests.evaluators.demo.conftest import Reported
 
 
@@ -65,6 +69,42 @@ def test_the_report_is_made_from_the_store_alone(ran: Ran) -> None:
         assert store.embedded_path is not None  # the collector has let go of it
         made = report(list(assess(store, Filter(suites=(suite.id,)), suite)), suite, described="suite demo-shop")
     assert json.loads(json.dumps(report_json(made))) == json.loads(ran.done.stdout)
+
+
+BREAKS = {
+    ".wide { overflow: visible !important }": "the page is",
+    "td small { margin-top: -1.2rem !important }": "text over text",
+    ".soft { color: #999 !important }": "a contrast of",
+    "svg .interval { stroke: #ddd !important }": "a mark with a contrast of",
+    "svg { margin-left: -3rem }": "a picture outside of its cell",
+    "svg { width: 1rem }": "a picture that is too small",
+    "h2 { visibility: hidden }": "a heading that nobody sees",
+    "small { font-size: 9px !important }": "text that is too small",
+}
+"""What a change of the styles may break, and how that is told."""
+
+
+def test_the_report_opens_offline_in_a_browser_and_holds_its_layout(ran: Ran, tmp_path: Path) -> None:
+    crowded = tmp_path / "crowded.html"
+    crowded.write_text(report_html(crowded_report()), encoding="utf-8")
+    pages = [(ran.folder / "report.html").as_uri(), crowded.as_uri()]
+    with offline_page() as (page, asked):
+        for address in pages:
+            page.goto(address)
+            for size, scheme in product(SIZES, ("light", "dark")):
+                assert look(page, size, scheme) == [], (address, size, scheme)
+                if address == pages[0]:
+                    shown = painted(page)
+                    assert shown["ground"] == page.evaluate("getComputedStyle(document.body).backgroundColor")
+                    assert (shown["width"], shown["lost"]) == (SIZES[size][0], 0)
+                    assert shown["share"] < 0.99
+                    assert shown["pictures"] > 10
+        assert asked == pages
+        for style, fault in BREAKS.items():  # that the facts can fail
+            added = page.add_style_tag(content=style)
+            found = look(page, "phone", "light")
+            assert any(one.startswith(fault) for one in found), (style, found)
+            added.evaluate("style => style.remove()")
 
 
 def test_the_worlds_show_what_the_report_says(ran: Ran) -> None:
