@@ -21,6 +21,15 @@ from spanproof_collector.model.readings import (
 )
 from spanproof_collector.model.values import Json, Value
 
+_SCHEMAS: Final = (
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "parameters_json_schema",
+    "parametersJsonSchema",
+)
+"""Under what the JSON Schema of arguments stands: OpenAI, Anthropic, MCP and Bedrock, Pydantic AI, Gemini."""
+
 _ROLES: Final[dict[str, Role]] = {
     "system": "system",
     "user": "user",
@@ -283,11 +292,19 @@ def definitions_of(items: Sequence[Json]) -> tuple[ToolDefinition, ...]:
         found.append(
             ToolDefinition(
                 name=name,
+                parameters=schema_of(item),
                 read_only_hint=read_only if isinstance(read_only, bool) else None,
                 destructive_hint=destructive if isinstance(destructive, bool) else None,
             )
         )
     return tuple(found)
+
+
+def schema_of(item: Mapping[str, Json]) -> Json:
+    """Return the JSON Schema of a tool's arguments, under whatever name it stands; ``None`` where there is none."""
+    found = next((item[key] for key in _SCHEMAS if isinstance(item.get(key), dict)), None)
+    inner = found.get("json") if isinstance(found, dict) else None
+    return inner if isinstance(inner, dict) else found
 
 
 def _declared(item: Json) -> list[dict[str, Json]]:

@@ -16,6 +16,7 @@ from spanproof_collector.dialects._json import (
     text,
     word,
 )
+from spanproof_collector.dialects._messages import schema_of
 from spanproof_collector.dialects._values import flag, milliseconds
 from spanproof_collector.model.readings import (
     ABSENT,
@@ -135,7 +136,7 @@ def _tools(value: Value) -> tuple[ToolDefinition, ...]:
         for item in declared if isinstance(declared, list) else [group]:
             name = string(members(item).get("name"))
             if name:
-                found.append(ToolDefinition(name=name))
+                found.append(ToolDefinition(name=name, parameters=schema_of(members(item))))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from spanproof_collector.dialects._dialect import Dialect, SpanView
 from spanproof_collector.dialects._gemini import Contents, members
 from spanproof_collector.dialects._json import BrokenError, broken, count, recorded, strings, structure, text
-from spanproof_collector.dialects._messages import definitions, messages, unread
+from spanproof_collector.dialects._messages import definitions, messages, schema_of, unread
 from spanproof_collector.model.readings import (
     ABSENT,
     Absent,
@@ -83,7 +83,7 @@ def _declared(request: dict[str, Json]) -> tuple[ToolDefinition, ...]:
         for item in declared if isinstance(declared, list) else []:
             name = members(item).get("name")
             if isinstance(name, str) and name:
-                found.append(ToolDefinition(name=name))
+                found.append(ToolDefinition(name=name, parameters=schema_of(members(item))))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from typing import ClassVar, Final
 
 from spanproof_collector.dialects._dialect import Dialect, SpanView
 from spanproof_collector.dialects._json import BrokenError, broken, count, decode, loose, recorded, structure, text
+from spanproof_collector.dialects._messages import schema_of
 from spanproof_collector.model.readings import (
     ABSENT,
     AgentRun,
@@ -168,7 +169,7 @@ def _tools(value: Value) -> tuple[ToolDefinition, ...]:
             continue
         name = _string(tool.get("name"))
         if name:
-            found.append(ToolDefinition(name=name))
+            found.append(ToolDefinition(name=name, parameters=schema_of(tool)))
     return tuple(found)
 
 

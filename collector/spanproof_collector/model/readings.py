@@ -103,6 +103,9 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that the model was offered. A hint is ``None`` where nobody gave it."""
 
     name: str
+    parameters: Json = None
+    """The JSON Schema of its arguments as it was sent; ``None`` where nobody sent one."""
+
     read_only_hint: bool | None = None
     destructive_hint: bool | None = None
 

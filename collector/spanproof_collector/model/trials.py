@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from spanproof_collector.model.readings import ContentState, Usage
+from spanproof_collector.model.readings import ContentState, ToolDefinition, Usage
 from spanproof_collector.model.values import Json
 
 StepKind = Literal["model_call", "tool_call", "agent_call", "retrieval", "handoff", "wait", "other"]
@@ -30,6 +30,9 @@ class Step:
     ended_at: int
     failed: bool = False
     """The span's status is ERROR."""
+
+    error: str | None = None
+    """What is said of a failure: ``error.type`` and the words; ``None`` where it did not fail or nothing is said."""
 
     timed: bool = True
     """False where the recording has no time for it: its times keep the order and tell nothing else."""
@@ -115,6 +118,31 @@ class Spoken:
     span_id: str
     with_calls: bool
     """It asked for tools in the same breath."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """One call of a model, as far as it tells of the course of a conversation."""
+
+    span_id: str
+    own: bool
+    """False where an agent made it that works for another one."""
+
+    failed: bool
+    prompted: bool | None
+    """Somebody spoke to the agent since its last words, a tool's answer apart; ``None``: its input is not recorded."""
+
+    offered: bool
+    """Which tools it could ask for is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanResult:
+    """A tool's answer to a call that nobody made, by its call id."""
+
+    call_id: str
+    span_id: str
+    """The inference that was given it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +329,13 @@ class Trial:
     spoken: tuple[Spoken, ...] = ()
     """What the agent said, inference by inference, in order: what a task's required words are looked for in."""
 
+    inferences: tuple[Inference, ...] = ()
+    """In order."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    """Tools that the agent was offered, as far as that is recorded: of each name the last definition."""
+
+    orphan_results: tuple[OrphanResult, ...] = ()
     task_definition: Json = None
     """The task as its suite defines it, where an importer found that; ``None`` elsewhere."""
 

@@ -43,6 +43,7 @@ from spanproof_collector.trials.claims import RECORDING_CUT, Said, read_claim
 from spanproof_collector.trials.costs import cost_of
 from spanproof_collector.trials.effects import Entry, infer_class, ledger, unanswered
 from spanproof_collector.trials.grouping import TrialRecords
+from spanproof_collector.trials.inferences import error_of, inferences, orphan_results
 from spanproof_collector.trials.tool_calls import JoinedCall, join, of_user
 from spanproof_instrumentation import semconv
 
@@ -317,6 +318,7 @@ def _steps(trial: ReadTrial) -> tuple[Step, ...]:
                 started_at=item.span.start,
                 ended_at=item.span.end,
                 failed=item.failed,
+                error=error_of(item),
                 timed=item.timed,
             )
         )
@@ -497,6 +499,9 @@ def assemble(
         user_calls=tuple(_tool_call(call, one) for call, one in zip(by_user, seen(by_user, beside=calls), strict=True)),
         recorded_changes=changes,
         spoken=_spoken(trial),
+        inferences=inferences(trial),
+        tools=tuple(tools.values()),
+        orphan_results=orphan_results(trial, calls),
         task_definition=next((told for s in spans if (told := evidence.task(s.attributes)) is not None), None),
         timed=bool(timed) or not spans,
     )
