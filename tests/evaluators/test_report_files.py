@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,6 +22,7 @@ from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check, Verification
 from spanproof_evaluators.reports.files import report_csv, report_junit, report_markdown, report_parquet, report_sarif
 from spanproof_evaluators.runner import report
+from tests.evaluators.crowded import crowded_report
 from tests.evaluators.factories import assessed, call, progress, trial
 from tests.evaluators.shop import SUITE, attempt
 from tests.storing import put
@@ -89,6 +91,11 @@ class Tables(HTMLParser):
         if tag in ("td", "th"):
             self.rows[-1].append("")
 
+    def handle_endtag(self, tag: str) -> None:
+        """End a table: what follows is in no cell."""
+        if tag == "table":
+            self.rows.append([])
+
     def handle_data(self, data: str) -> None:
         """Add to the cell."""
         if self.rows and self.rows[-1] and data.strip():
@@ -107,6 +114,39 @@ def test_markdown_renders_as_tables_with_every_cell() -> None:
     assert signals[1].startswith("0/2 (0.000)1 unavailable")
     assert signals[2].startswith("1/1 (1.000)")
     assert next(row for row in found.rows if row and row[0] == "liar")[2] == "FALSE SUCCESS"
+
+
+def test_markdown_says_why_each_trial_needs_a_look() -> None:
+    unknown = assessed(trial("lost", calls=[call("refund", state="unknown"), call("refund", state="verified")]))
+    rude = replace(
+        assessed(trial("rude")), results=(Result(evaluator="unsafe_retry", state="fail", explanation="tried again"),)
+    )
+    blind = assessed(trial("blind"), "unavailable", reason="end_state_not_recorded")
+    found = rendered(report_markdown(report([unknown, rude, blind, failed("liar")], None, described="")))
+    why = {row[0]: row[3] for row in found.rows if len(row) == 4}
+    assert why["lost"] == "refund: unknown"
+    assert why["rude"] == "unsafe_retry: tried again"
+    assert why["blind"] == "no verdict, nobody recorded the end state"
+    assert why["liar"] == "outcome failed: one refund"
+
+
+def test_every_row_of_every_table_has_as_many_cells_as_its_header() -> None:
+    """A name with a pipe, a line break, a backslash or another script is one cell."""
+    found = crowded_report()
+    names = ["a\\|b", "|", "\\", "two\nlines", "`|`", *(one.trial.trial_id for one in found.assessments[:9])]
+    evil = [assessed(trial(name, variant=name, task_id=name), "failed") for name in names]
+    text = report_markdown(report([*found.assessments, *evil], None, described=""))
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tables = [token.map for token in tokens if token.type == "table_open"]
+    lines = text.splitlines()
+    assert len(tables) == 3
+    for place in tables:
+        assert place is not None
+        cells = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines[place[0] : place[1]]]
+        assert len(set(cells)) == 1
+        assert lines[place[1]] == ""  # the table ends where it is meant to
+    row = next(row for row in rendered(text).rows if row and row[0] == "Measure")
+    assert {"a\\|b", "|", "\\", "two lines", "`|`"} <= set(row)
 
 
 def test_text_from_a_trace_is_no_markup_in_markdown() -> None:

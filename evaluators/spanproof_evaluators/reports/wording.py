@@ -333,10 +333,30 @@ def effects(one: Assessment) -> str:
 
 def solved(one: Assessment) -> str:
     """Return whether the trial is solved, and why."""
+    return f"{yes_no(one.solved)}: {solved_because(one)}"
+
+
+def solved_because(one: Assessment) -> str:
+    """Return why a trial is solved, is not, or is open."""
     reason = one.solved_reason
     for word, words in REASONS.items():
         reason = words if reason == word else reason.replace(f"outcome unavailable: {word}", f"no verdict, {words}")
-    return f"{yes_no(one.solved)}: {reason}"
+    return reason
+
+
+def marked_because(one: Assessment) -> str:
+    """Return why a trial needs a look: what keeps it from being solved, effects that are unknown, rules it broke."""
+    found = [] if one.solved else [solved_because(one)]
+    found += [
+        f"{call.name}: {because(call.effect.reason)}" for call in one.trial.tool_calls if call.effect.state == "unknown"
+    ]
+    if not found:
+        found = [
+            f"{result.evaluator}: {result.explanation or because(result.reason or '')}"
+            for result in one.results
+            if result.state == "fail" and result.label != "diagnostic"
+        ]
+    return "; ".join(dict.fromkeys(found))
 
 
 def cost(trial: Trial) -> str:

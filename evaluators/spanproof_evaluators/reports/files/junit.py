@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.reports import Report, VariantReport
-from spanproof_evaluators.reports.wording import because, clean, marks
+from spanproof_evaluators.reports.wording import clean, marks, solved_because
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""
@@ -44,7 +44,7 @@ def _gate(suite: Element, variant: str, said: GateResult) -> None:
     case = SubElement(suite, "testcase", classname=_plain(f"{variant}.gates"), name=_plain(said.gate.id))
     kinds = {"fail": "failure", "inconclusive": "error"}
     if said.decision in kinds:
-        words = f"{said.limit}: {said.explanation}"
+        words = f"{said.limit}{'' if said.gate.hard else ', soft'}: {said.explanation}"
         SubElement(case, kinds[said.decision], type=said.decision, message=_plain(words)).text = _plain(
             said.gate.because
         )
@@ -59,7 +59,7 @@ def _trial(suite: Element, variant: str, one: Assessment) -> None:
         case.set("time", f"{(trial.ended_at - trial.started_at) / _NANOSECONDS:.3f}")
     if one.solved is True:
         return
-    told = "; ".join([*marks(one), because(one.solved_reason)])
+    told = "; ".join([*marks(one), solved_because(one)])
     if one.solved is False:
         SubElement(case, "failure", type=one.outcome.state, message=_plain(told)).text = _plain(
             "\n".join(f"{check.name}: {check.seen}" for check in one.outcome.checks if check.passed is False)

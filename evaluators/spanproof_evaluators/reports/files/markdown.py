@@ -8,10 +8,10 @@ from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
 from spanproof_evaluators.reports.wording import (
     SIGNALS,
-    because,
     beside,
     gate_says,
     headline,
+    marked_because,
     marks,
     one_line,
     plural,
@@ -54,7 +54,7 @@ def report_markdown(report: Report) -> str:
                     _text(one.trial.trial_id),
                     _text(one.trial.task_id or ""),
                     _text(", ".join(marks(one))),
-                    _text(because(one.solved_reason)),
+                    _text(marked_because(one)),
                 )
                 for one in listed[:LISTED]
             ],
