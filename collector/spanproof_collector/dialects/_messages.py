@@ -316,6 +316,8 @@ def _declared(item: Json) -> list[dict[str, Json]]:
             pass
         case {"function": dict() as inner} | {"toolSpec": dict() as inner}:
             return [inner]
+        case {"type": str() as kind} if kind != "function":  # a tool that runs at the provider is named by its type
+            return [{"name": kind}]
         case _:
             return []
     return [item] if isinstance(item, dict) else []

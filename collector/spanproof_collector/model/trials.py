@@ -329,6 +329,9 @@ class Trial:
     spoken: tuple[Spoken, ...] = ()
     """What the agent said, inference by inference, in order: what a task's required words are looked for in."""
 
+    declared_at: int | None = None
+    """When success was first declared by an event, in Unix nanoseconds; ``None``: it was not, or not that way."""
+
     inferences: tuple[Inference, ...] = ()
     """In order."""
 

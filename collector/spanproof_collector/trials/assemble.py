@@ -499,6 +499,10 @@ def assemble(
         user_calls=tuple(_tool_call(call, one) for call, one in zip(by_user, seen(by_user, beside=calls), strict=True)),
         recorded_changes=changes,
         spoken=_spoken(trial),
+        declared_at=min(
+            (one.time for one in trial.evidence if isinstance(one, evidence.DeclaredClaim) and one.state == "success"),
+            default=None,
+        ),
         inferences=inferences(trial),
         tools=tuple(tools.values()),
         orphan_results=orphan_results(trial, calls),

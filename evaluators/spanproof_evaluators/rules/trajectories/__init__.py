@@ -1,7 +1,11 @@
 """Rules over the course of a trial: loops, detours, errors and what became of them. Diagnostics, never success."""
 
 from spanproof_evaluators.rules._rule import Rule
+from spanproof_evaluators.rules.trajectories.calls_after_completion import CallsAfterCompletion
+from spanproof_evaluators.rules.trajectories.check_before_completion import CheckBeforeCompletion
+from spanproof_evaluators.rules.trajectories.execution_errors import ExecutionErrors
 from spanproof_evaluators.rules.trajectories.identical_run import IdenticalRun
+from spanproof_evaluators.rules.trajectories.monologue import Monologue
 from spanproof_evaluators.rules.trajectories.ping_pong import PingPong
 from spanproof_evaluators.rules.trajectories.recovery import RecoveryAfterError
 from spanproof_evaluators.rules.trajectories.redundancy import Redundancy
@@ -9,6 +13,7 @@ from spanproof_evaluators.rules.trajectories.repeats_since_write import RepeatsS
 from spanproof_evaluators.rules.trajectories.same_error import SameError
 from spanproof_evaluators.rules.trajectories.same_result import SameResult
 from spanproof_evaluators.rules.trajectories.step_efficiency import StepEfficiency
+from spanproof_evaluators.rules.trajectories.tool_call_validity import ToolCallValidity
 
 __all__ = ["COURSE_RULES"]
 
@@ -18,7 +23,12 @@ COURSE_RULES: tuple[Rule, ...] = (
     SameResult(),
     PingPong(),
     SameError(),
+    Monologue(),
     Redundancy(),
     StepEfficiency(),
     RecoveryAfterError(),
+    ExecutionErrors(),
+    ToolCallValidity(),
+    CallsAfterCompletion(),
+    CheckBeforeCompletion(),
 )
