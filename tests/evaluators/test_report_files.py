@@ -21,6 +21,7 @@ from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check, Verification
 from spanproof_evaluators.reports.files import report_csv, report_junit, report_markdown, report_parquet, report_sarif
+from spanproof_evaluators.reports.sections import every, shown
 from spanproof_evaluators.runner import report
 from tests.evaluators.crowded import crowded_report
 from tests.evaluators.factories import assessed, call, progress, trial
@@ -135,11 +136,12 @@ def test_every_row_of_every_table_has_as_many_cells_as_its_header() -> None:
     found = crowded_report()
     names = ["a\\|b", "|", "\\", "two\nlines", "`|`", *(one.trial.trial_id for one in found.assessments[:9])]
     evil = [assessed(trial(name, variant=name, task_id=name), "failed") for name in names]
-    text = report_markdown(report([*found.assessments, *evil], None, described=""))
+    told = report([*found.assessments, *evil], None, described="")
+    text = report_markdown(told)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     tables = [token.map for token in tokens if token.type == "table_open"]
     lines = text.splitlines()
-    assert len(tables) == 3
+    assert len(tables) == 2 + sum(bool(shown(part, told, whole=False)[0]) for part in every(told))
     for place in tables:
         assert place is not None
         cells = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines[place[0] : place[1]]]
@@ -151,7 +153,7 @@ def test_every_row_of_every_table_has_as_many_cells_as_its_header() -> None:
 
 def test_text_from_a_trace_is_no_markup_in_markdown() -> None:
     found = rendered(report_markdown(made(failed(EVIL))))
-    assert found.tags <= {"h2", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "br", "sub", "code"}
+    assert found.tags <= {"h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "br", "sub", "code"}
     assert len({len(row) for row in found.rows if row and "a|b" in row[0]}) == 1
     assert "@" not in report_markdown(made(failed(EVIL))).replace("\\@", "")
 

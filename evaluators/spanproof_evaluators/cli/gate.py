@@ -12,6 +12,7 @@ from spanproof_evaluators.cli.options import (
     filter_options,
     json_option,
     open_existing,
+    read_baseline_trials,
     read_filter,
     read_tools,
     settling_options,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from spanproof_evaluators.model.assessments import Assessment
     from spanproof_evaluators.model.canonical import Plain
-    from spanproof_evaluators.model.comparisons import Observation
 
 
 @click.command("gate", short_help="A policy's decision: pass, fail or inconclusive.")
@@ -107,7 +107,7 @@ def command(
     if not found:
         raise NoTrialsError(describe(wanted))
     variant, trials = _one_variant(found, names, baseline if in_store else None)
-    old = _baseline(baseline, baselines, found, in_store=in_store)
+    old = read_baseline_trials(baseline, baselines, found)
     night = digest(sorted(one.evidence for one in trials))
     decision, comparison = gate(
         trials,
@@ -158,26 +158,3 @@ def _one_variant(
     if not trials:
         raise FilterError(f"no trial is of variant {chosen[0]!r}. There are: {listed}")
     return chosen[0] or "(none)", trials
-
-
-def _baseline(
-    name: str | None, folder: Path, found: "Sequence[Assessment]", *, in_store: bool
-) -> "list[Observation] | None":
-    """Return the trials to compare with.
-
-    Raises:
-        BaselineError: there is neither a baseline nor a variant of that name.
-    """
-    if name is None:
-        return None
-    from spanproof_evaluators.errors import BaselineError
-    from spanproof_evaluators.model.baselines import names, read_baseline
-    from spanproof_evaluators.runner import observed
-
-    if not in_store:
-        return list(read_baseline(folder, name).observations)
-    old = [observed(one) for one in found if one.trial.variant == name]
-    if not old:
-        saved = ", ".join(names(folder)) or "none"
-        raise BaselineError(name, "", f"is no saved baseline (there are: {saved}) and no variant with trials here")
-    return old

@@ -1,7 +1,7 @@
 """Options that several commands share: where the store is, which trials are asked for, how a trial is cut."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from spanproof_collector.model.filters import Filter
     from spanproof_collector.model.tool_catalogue import ToolCatalogue
     from spanproof_collector.store import Store
+    from spanproof_evaluators.model.assessments import Assessment
+    from spanproof_evaluators.model.comparisons import Observation
     from spanproof_evaluators.model.suites import Suite
     from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
 
@@ -226,6 +228,27 @@ def open_existing(address: str) -> "Store":
             "'spanproof serve', 'spanproof import PATH'"
         )
     return open_store(address)
+
+
+def read_baseline_trials(name: str | None, folder: Path, found: "Sequence[Assessment]") -> "list[Observation] | None":
+    """Return the trials of a saved baseline, else of the variant of that name; ``None`` where none is named.
+
+    Raises:
+        BaselineError: there is neither a baseline nor a variant of that name.
+    """
+    if name is None:
+        return None
+    from spanproof_evaluators.errors import BaselineError
+    from spanproof_evaluators.model.baselines import names, read_baseline
+    from spanproof_evaluators.runner import observed
+
+    if (folder / f"{name}.json").is_file():
+        return list(read_baseline(folder, name).observations)
+    old = [observed(one) for one in found if one.trial.variant == name]
+    if not old:
+        saved = ", ".join(names(folder)) or "none"
+        raise BaselineError(name, "", f"is no saved baseline (there are: {saved}) and no variant with trials here")
+    return old
 
 
 def _time(option: str, text: str) -> int:

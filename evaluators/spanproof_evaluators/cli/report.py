@@ -11,6 +11,7 @@ from spanproof_evaluators.cli.options import (
     filter_options,
     json_option,
     open_existing,
+    read_baseline_trials,
     read_filter,
     read_tools,
     read_verifiers,
@@ -61,6 +62,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="What stands side by side.",
 )
+@click.option("--baseline", metavar="NAME|VARIANT", help="A saved baseline, or another variant: in brackets beside.")
+@click.option(
+    "--baselines",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(".spanproof-baselines"),
+    show_default=True,
+    help="The folder of saved baselines.",
+)
 def command(
     address: str,
     unit: Unit,
@@ -77,6 +86,8 @@ def command(
     parquet: Path | None,
     certificate: Path | None,
     by: "By",
+    baseline: str | None,
+    baselines: Path,
     verifier_files: tuple[Path, ...],
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
@@ -94,14 +105,20 @@ def command(
     suite, labels = split_suites(suites)
     verifiers = read_verifiers(verifier_files)
     settling = Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
-    wanted = read_filter({**given, "suites": labels})
+    asked = {**given, "suites": labels}
+    names = tuple(given.get("variants") or ())
+    if names and baseline is not None and not (baselines / f"{baseline}.json").is_file():
+        asked["variants"] = (*names, baseline)
+    wanted = read_filter(asked)
     catalogue = read_tools(tools_file)
     with open_existing(address) as store:
         read = assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue, verifiers=verifiers)
         found = list(read)
     if not found:
         raise NoTrialsError(describe(wanted))
-    made = report(found, suite, described=describe(wanted), by=by)
+    old = read_baseline_trials(baseline, baselines, found)
+    beside = (baseline, old) if baseline is not None and old is not None else None
+    made = report(found, suite, described=describe(wanted), by=by, baseline=beside)
     files = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif, "csv": csv, "parquet": parquet}
     _write({name: path for name, path in files.items() if path is not None}, made)
     if certificate is not None:

@@ -27,7 +27,13 @@ _NORMAL: Final = NormalDist()
 def of_limit(gate: Gate, measure: Measure) -> ErrorRates | None:
     """Return the error rates of a limit on a rate or a count; ``None`` for amounts and where nothing was counted."""
     count = measure.denominator
-    if measure.unit == "usd" or not count or isinstance(measure.numerator, float) or measure.numerator is None:
+    if (
+        measure.unit == "usd"
+        or measure.per is not None
+        or not count
+        or isinstance(measure.numerator, float)
+        or measure.numerator is None
+    ):
         return None
     if gate.what == "numerator" and gate.comparator == "at_most" and gate.limit == 0:
         return ErrorRates(

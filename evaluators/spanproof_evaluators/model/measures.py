@@ -4,13 +4,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Literal, NoReturn, TypeAlias
+from typing import Final, Literal, NoReturn, TypeAlias
 
 from spanproof_evaluators.errors import MeasureError
 from spanproof_evaluators.model.canonical import Plain
 
 Number: TypeAlias = int | float | Decimal
-Unit = Literal["trial", "task", "effect", "window", "usd"]
+Unit = Literal["trial", "task", "effect", "window", "step", "usd", "token", "second", "call", "file", "row", "change"]
+AMOUNTS: Final = frozenset({"usd", "token", "second", "call", "file", "row", "change"})
+"""Units of amounts: the value is so much of it for each of what ``per`` names. Other units are what is counted."""
+
 CENT = Decimal("0.01")
 SMALL = Decimal("0.10")
 
@@ -53,7 +56,18 @@ class Measure:
     note: str | None = None
     """What is kept beside the number, in words: a grader's revision, a detector's error."""
 
+    per: str | None = None
+    """What the denominator counts, where that is not the unit: ``trial`` for tokens a trial."""
+
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """The numerator by reason: each unit under one."""
+
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """What else the same units say, by name: ``p50``, ``p90``, ``max`` of an amount."""
+
     def __post_init__(self) -> None:
+        if self.parts and sum(self.parts.values()) != self.numerator:
+            raise MeasureError(f"{dict(self.parts)} does not add up to {self.numerator}")
         if self.value is None:
             if not self.reason:
                 raise MeasureError("a measure without a value needs a reason")
@@ -62,7 +76,7 @@ class Measure:
             raise MeasureError("a value without its numerator and denominator is not a measure")
         if not math.isfinite(self.value):
             raise MeasureError(f"{self.value} is no number that a measure can have")
-        if abs(float(self.numerator) / self.denominator - float(self.value)) > 1e-9:
+        if abs(float(self.numerator) / self.denominator - float(self.value)) > 1e-9 * max(1.0, abs(float(self.value))):
             raise MeasureError(f"{self.value} is not {self.numerator} of {self.denominator}")
 
     @property
@@ -96,6 +110,9 @@ class Measure:
             "evidence_ids": list(self.evidence_ids),
             "reason": self.reason,
             "note": self.note,
+            "per": self.per,
+            "parts": dict(self.parts),
+            "figures": dict(self.figures),
         }
 
 

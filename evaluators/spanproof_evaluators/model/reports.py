@@ -16,9 +16,37 @@ class VariantReport:
     trials: int
     tasks: int
     measures: Mapping[str, Measure]
+    categories: Mapping[str, Measure]
+    """The solve rate of each category of tasks."""
+
+    telemetry: Mapping[str, Measure]
+    """Load and efficiency by OpenTelemetry's names. It explains and decides nothing, so no gate is given it."""
+
     decision: Decision
     assessments: tuple[Assessment, ...]
     """Its trials."""
+
+    @property
+    def numbers(self) -> dict[str, Measure]:
+        """Every number of it by a name of its own."""
+        categories = {f"category: {name}": measure for name, measure in self.categories.items()}
+        return {**self.measures, **categories, **self.telemetry}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A baseline's numbers, as far as a saved baseline has what they are made of."""
+
+    name: str
+    measures: Mapping[str, Measure]
+    """Solve rate and pass^k, by the names of a variant's measures; tokens and calls by those of telemetry."""
+
+    categories: Mapping[str, Measure]
+
+    @property
+    def numbers(self) -> dict[str, Measure]:
+        """Every number of it, by the names that a variant's numbers have."""
+        return {**self.measures, **{f"category: {name}": measure for name, measure in self.categories.items()}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +61,9 @@ class Report:
     assessments: tuple[Assessment, ...]
     inversions: tuple[str, ...]
     """Where a better average belongs to a variant that a gate stops, in words."""
+
+    before: Before | None
+    """What stands in brackets beside the numbers: those of a baseline."""
 
     certificate: str
     """SHA-256 over trials, stored results, suite and versions: two reports with one certificate show one content."""

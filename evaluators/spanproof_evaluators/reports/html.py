@@ -8,7 +8,7 @@ from markupsafe import Markup
 from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.reports import Report
-from spanproof_evaluators.reports import wording
+from spanproof_evaluators.reports import sections, wording
 from spanproof_evaluators.reports.proof import proof
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -35,10 +35,7 @@ def report_html(report: Report) -> str:
     template = environment.get_template("report.html")
     return template.render(
         report=report,
-        signals=wording.SIGNALS,
-        beside_signals=wording.BESIDE,
-        repeated=wording.repeated(report.variants),
-        robust=wording.robust(report.variants),
+        sections=sections,
         listed=[(one, wording.marks(one), proof(one)) for one in by_urgency(report.assessments)],
         picture=picture,
         wording=wording,
@@ -69,7 +66,7 @@ def picture(measure: Measure) -> Markup:
 
     Only numbers of ours go into it, so there is nothing to escape.
     """
-    if measure.interval is None or measure.value is None:
+    if measure.interval is None or measure.value is None or measure.per is not None:
         return Markup("")
     low, high = (min(max(end, 0.0), 1.0) * WIDTH for end in measure.interval)
     at = min(max(float(measure.value), 0.0), 1.0) * WIDTH

@@ -206,8 +206,17 @@ def report_json(report: Report) -> dict[str, Plain]:
                 "trials": variant.trials,
                 "tasks": variant.tasks,
                 "measures": {name: measure.to_json() for name, measure in variant.measures.items()},
+                "categories": {name: measure.to_json() for name, measure in variant.categories.items()},
+                "telemetry": {name: measure.to_json() for name, measure in variant.telemetry.items()},
             }
             for variant in report.variants
+        },
+        "baseline": None
+        if report.before is None
+        else {
+            "name": report.before.name,
+            "measures": {name: measure.to_json() for name, measure in report.before.measures.items()},
+            "categories": {name: measure.to_json() for name, measure in report.before.categories.items()},
         },
         "gates": {variant.name: variant.decision.to_json() for variant in report.variants},
         "inversions": list(report.inversions),

@@ -27,9 +27,6 @@ SIGNALS: Final[Mapping[str, str]] = {
 """The five signals and the coverage that stands next to them."""
 
 BESIDE: Final[Mapping[str, str]] = {
-    "solve_rate": "Solve rate",
-    "solve_rate_without_vacuous": "Solve rate without vacuous tasks",
-    "aborted_rate": "Aborted",
     "progress_rate": "Milestones reached",
     "cost_per_run": "Cost per run",
     "unverified_completions": "Unverified completions",
@@ -48,11 +45,13 @@ def repeated(variants: Sequence[VariantReport]) -> dict[str, str]:
     pass^k, every one of k attempts, is what unattended work needs; pass@k, one of them at least, what a person who
     picks the best gets. pass^1 stands beside them: both begin there.
     """
-    ks = [{measure.k for name, measure in one.measures.items() if name.startswith("pass_")} for one in variants]
+    ks = [{measure.k for name, measure in one.measures.items() if name.startswith("pass_at_")} for one in variants]
     common = sorted(k for k in set.intersection(*ks) if k is not None) if ks else []
     if not common or common[-1] < 2:
         return {}
     named = {f"pass_hat_{k}": f"pass^{k}, all of {k}" for k in common}
+    if any(one.measures["solve_rate_without_vacuous"].excluded.get("vacuous") for one in variants):
+        named |= {f"pass_hat_{k}_without_vacuous": f"pass^{k} without vacuous tasks" for k in common}
     return (
         named
         | {f"pass_at_{k}": f"pass@{k}, one of {k}" for k in common if k > 1}
@@ -230,13 +229,29 @@ def value(measure: Measure) -> str:
     """Return the value alone."""
     if measure.value is None:
         return "unavailable"
+    if measure.per is not None:
+        return quantity(float(measure.value))
     return f"${money(Decimal(measure.value))}" if measure.unit == "usd" else ratio(measure.value)
+
+
+def quantity(number: float) -> str:
+    """Return an amount with three digits that tell something, and no exponent."""
+    if float(number).is_integer():
+        return f"{int(number):,}"
+    if abs(number) >= 100:
+        return f"{number:,.0f}"
+    places = 2 - Decimal(str(number)).adjusted()
+    return format(Decimal(str(number)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP), "f")
 
 
 def counts(measure: Measure) -> str:
     """Return numerator over denominator; for a mean of scores, how many of those that should be graded were."""
     if measure.unit == "usd":
         return f"${Decimal(measure.numerator or 0):f} / {measure.denominator}"
+    if measure.per is not None:
+        return f"{quantity(float(measure.numerator or 0))} / {plural(measure.denominator or 0, measure.per)}"
+    if measure.unit == "task" and isinstance(measure.numerator, int):
+        return f"{measure.numerator}/{plural(measure.denominator or 0, 'task')}"
     if measure.unit == "task":
         return f"mean of {plural(measure.denominator or 0, 'task')}"
     if measure.numerator is None or isinstance(measure.numerator, float):
@@ -246,13 +261,23 @@ def counts(measure: Measure) -> str:
 
 
 def interval(measure: Measure) -> str:
-    """Return the 95 % interval, empty where there is none."""
+    """Return the 95 % interval, or how amounts spread; empty where there is neither."""
+    if measure.per is not None:
+        parts = [f"95 % {'-'.join(map(quantity, measure.interval))}"] if measure.interval else []
+        return ", ".join([*parts, *spread(measure)])
     return f"{ratio(measure.interval[0])}-{ratio(measure.interval[1])}" if measure.interval else ""
+
+
+def spread(measure: Measure) -> list[str]:
+    """Return the median, the 90th percentile and the largest of amounts, as far as they are known."""
+    called = {"p50": "median", "p90": "p90", "max": "max"}
+    return [f"{words} {quantity(measure.figures[name])}" for name, words in called.items() if name in measure.figures]
 
 
 def left_out(measure: Measure) -> str:
     """Return what is unavailable and what left the denominator, with its reason."""
-    parts = [f"{measure.unavailable} unavailable"] if measure.unavailable else []
+    parts = [f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(measure.parts.items())]
+    parts.extend([f"{measure.unavailable} unavailable"] if measure.unavailable else [])
     parts.extend(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(measure.excluded.items()))
     return ", ".join(parts)
 
@@ -267,9 +292,13 @@ def beside(measure: Measure) -> str:
         low, high = measure.bounds
         if measure.unit == "usd":
             parts.append(f"at least ${money(Decimal(low or 0))}")
+        elif measure.per is not None:
+            parts.append(f"at least {quantity(float(low or 0))}")
         elif low is not None and high is not None:
             parts.append(f"worst to best {ratio(low)} to {ratio(high)}")
-    if measure.interval:
+    if measure.per is not None:
+        parts.extend([interval(measure)] if interval(measure) else [])
+    elif measure.interval:
         parts.append(f"95 % [{ratio(measure.interval[0])}, {ratio(measure.interval[1])}]")
     if measure.reason:
         parts.append(measure.reason)
@@ -282,7 +311,7 @@ def headline(measure: Measure, tasks: int) -> str:
     """Return the number with its counts: the counts first while there are few tasks."""
     if measure.value is None:
         return f"unavailable ({counts(measure)})" if measure.denominator else "unavailable"
-    if measure.unit == "usd" or isinstance(measure.numerator, float):
+    if measure.unit == "usd" or measure.per is not None or isinstance(measure.numerator, float):
         return f"{value(measure)} ({counts(measure)})"
     if tasks < FEW_TASKS:
         return f"{counts(measure)} ({value(measure)})"

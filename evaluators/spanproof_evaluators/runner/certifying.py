@@ -47,7 +47,7 @@ def certify(made: Report, asked: Asked, catalogue: ToolCatalogue = EMPTY) -> Cer
             for one in made.assessments
         ),
         numbers={
-            variant.name: {name: measure.to_json() for name, measure in variant.measures.items()}
+            variant.name: {name: measure.to_json() for name, measure in variant.numbers.items()}
             for variant in made.variants
         },
         decisions={variant.name: variant.decision.to_json() for variant in made.variants},

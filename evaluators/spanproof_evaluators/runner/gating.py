@@ -8,8 +8,7 @@ from spanproof_evaluators.model.comparisons import Comparison, Observation
 from spanproof_evaluators.model.decisions import Decision
 from spanproof_evaluators.model.policies import Policy
 from spanproof_evaluators.runner.comparing import compare, observed
-from spanproof_evaluators.runner.measuring import measure
-from spanproof_evaluators.runner.measuring.solving import solve_rate
+from spanproof_evaluators.runner.measuring import by_category, measure
 from spanproof_evaluators.stats.sequential import e_value
 
 
@@ -39,14 +38,10 @@ def gate(
     comparison = None
     if baseline is not None and policy.needs_baseline:
         comparison = compare(baseline, [observed(one) for one in trials], names=(baseline_name, name))
-    categories = sorted({one.task.category for one in trials if one.task is not None and one.task.category})
     decision = decide_by(
         policy,
         measure(trials),
-        categories={
-            category: solve_rate([one for one in trials if one.task is not None and one.task.category == category])
-            for category in categories
-        },
+        categories=by_category(trials),
         comparison=comparison,
         together=together,
         no_effects_expected=all(one.task is not None and one.task.effects == "none" for one in trials),

@@ -9,7 +9,7 @@ from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.runner.checking import outcome_by_checks
-from spanproof_evaluators.runner.outcome_sources import OutcomeSource, outcome_by
+from spanproof_evaluators.runner.outcome_sources import RECORDED_CHANGES, STATE, OutcomeSource, outcome_by
 
 
 def left_out(trial: Trial) -> LeftOut | None:
@@ -92,6 +92,8 @@ def solved(trial: Trial, outcome: Outcome, results: Sequence[Result], hard: froz
     for result in results:
         if result.evaluator in hard:
             kept = {"pass": True, "fail": False}.get(result.state)
+            if kept is None and result.reason == "receipt_missing" and _as_meant(outcome):
+                continue
             conditions.append((kept, f"{result.evaluator}: {result.explanation or result.reason}"))
     verdict = {"verified": True, "failed": False}.get(outcome.state)
     conditions.append((verdict, f"outcome {outcome.state}: {outcome.reason}"))
@@ -100,6 +102,15 @@ def solved(trial: Trial, outcome: Outcome, results: Sequence[Result], hard: froz
         if found:
             return value, "; ".join(found)
     return True, "finished within budget, outcome verified"
+
+
+def _as_meant(outcome: Outcome) -> bool:
+    """Return whether the whole recorded world changed as was meant and in nothing else.
+
+    Then nothing is in it twice: what a rule left open for want of receipts is settled by what it would have changed.
+    """
+    seen = any(check.name == STATE and check.passed for check in outcome.checks)
+    return outcome.state == "verified" and outcome.verifier == RECORDED_CHANGES and seen
 
 
 def aborted(trial: Trial, results: Sequence[Result], *, evaluated: bool = True) -> bool | None:

@@ -14,6 +14,9 @@ NOTHING_ASKED: Final = ("no_verifier", "no_task", "task_not_in_suite")
 RECORDED_CHANGES: Final = "recorded_changes"
 """The source that compares what somebody else saw change. Its word counts where no other recorded one is a verdict."""
 
+STATE: Final = "state"
+"""Its check of all that changed against all that was meant to."""
+
 
 class OutcomeSource(Protocol):
     """Judges the end state of trials: by recorded states, at the destination, or in a world of its own."""

@@ -14,7 +14,7 @@ from spanproof_evaluators.model.canonical import Plain, canonical, plain
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.verifications import Check, Verification
 from spanproof_evaluators.runner.judging import left_out
-from spanproof_evaluators.runner.outcome_sources import RECORDED_CHANGES
+from spanproof_evaluators.runner.outcome_sources import RECORDED_CHANGES, STATE
 
 VERSION: Final = "1"
 _SHOWN: Final = 3
@@ -151,4 +151,4 @@ def _compared(actual: Changes, gold: Changes) -> Check:
         for what, paths in (("missing", missing), ("not meant", extra), ("other value", other))
         if paths
     ]
-    return Check(name="state", passed=not told, seen="; ".join(told) or f"{len(gold)} changes, all as meant")
+    return Check(name=STATE, passed=not told, seen="; ".join(told) or f"{len(gold)} changes, all as meant")

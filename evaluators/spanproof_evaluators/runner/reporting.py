@@ -1,26 +1,28 @@
 """Reporting: assessments in, variants side by side out, with the certificate that lets anybody recompute them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from spanproof_evaluators.gates import decide, release_policy
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import digest
+from spanproof_evaluators.model.comparisons import Observation
 from spanproof_evaluators.model.decisions import Gate
 from spanproof_evaluators.model.reports import Report, VariantReport
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.rules import VERSION as RULES_VERSION
 from spanproof_evaluators.runner import stored
+from spanproof_evaluators.runner.before import before
 from spanproof_evaluators.runner.inversions import inversions
-from spanproof_evaluators.runner.measuring import measure, task_key
+from spanproof_evaluators.runner.measuring import by_category, measure, task_key, telemetry
 from spanproof_evaluators.verifiers import VERSION as VERIFIERS_VERSION
 
 By = Literal["variant", "agent", "model", "suite"]
 UNNAMED: Final = "(none)"
 """The name of the group of trials that carry no such label."""
 
-MEASURES_VERSION: Final = "1"
+MEASURES_VERSION: Final = "2"
 """Raised when a measure comes to mean something else."""
 
 _GROUPS: Mapping[By, Callable[[Assessment], str | None]] = {
@@ -38,6 +40,7 @@ def report(
     described: str,
     by: By = "variant",
     policy: Sequence[Gate] | None = None,
+    baseline: tuple[str, Sequence[Observation]] | None = None,
 ) -> Report:
     """Return the report on these trials. The order in which they come does not matter.
 
@@ -47,13 +50,15 @@ def report(
         described: the filter in words.
         by: what stands side by side.
         policy: the gates; the release policy where none is given.
+        baseline: name and trials of what stands in brackets beside the numbers.
     """
     gates = tuple(policy) if policy is not None else release_policy()
     every = tuple(sorted(assessments, key=_order))
     groups: defaultdict[str, list[Assessment]] = defaultdict(list)
     for one in every:
         groups[_GROUPS[by](one) or UNNAMED].append(one)
-    variants = tuple(_variant(name, groups[name], gates) for name in sorted(groups))
+    categories = {one.task.category for one in every if one.task is not None and one.task.category}
+    variants = tuple(_variant(name, groups[name], gates, categories) for name in sorted(groups))
     return Report(
         suite_id=suite.id if suite else None,
         suite_hash=suite.hash if suite else None,
@@ -62,6 +67,7 @@ def report(
         variants=variants,
         assessments=every,
         inversions=inversions(variants),
+        before=before(*baseline) if baseline is not None else None,
         certificate=certificate(every, suite, gates, by),
     )
 
@@ -91,7 +97,9 @@ def _order(one: Assessment) -> tuple[str, int, str, str, str]:
     return (trial.task_id or "", trial.started_at, trial.project, trial.trial_id, stored.key(trial))
 
 
-def _variant(name: str, trials: Sequence[Assessment], policy: Sequence[Gate]) -> VariantReport:
+def _variant(
+    name: str, trials: Sequence[Assessment], policy: Sequence[Gate], categories: Iterable[str]
+) -> VariantReport:
     measures = measure(trials)
     no_effects = all(one.task is not None and one.task.effects == "none" for one in trials)
     return VariantReport(
@@ -99,6 +107,8 @@ def _variant(name: str, trials: Sequence[Assessment], policy: Sequence[Gate]) ->
         trials=len(trials),
         tasks=len({task_key(one) for one in trials}),
         measures=measures,
+        categories=by_category(trials, categories),
+        telemetry=telemetry(trials),
         decision=decide(policy, measures, no_effects_expected=no_effects),
         assessments=tuple(trials),
     )

@@ -74,3 +74,43 @@ def blast_radius(sizes: Sequence[float], limit: float) -> BlastRadius | None:
     return BlastRadius(
         median=median(sizes), largest=max(sizes), over_limit=sum(size > limit for size in sizes), failures=len(sizes)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survival:
+    """How long it takes until something works again, with those counted that never did while they were observed."""
+
+    median: float | None
+    """The time by which half have recovered; ``None`` where fewer than half ever do."""
+
+    restricted_mean: float
+    """The mean time up to ``horizon``: who has not recovered by then counts with all of it."""
+
+    horizon: float
+    """The longest that anybody was observed."""
+
+
+def survival(recovered: Sequence[float], censored: Sequence[float]) -> Survival | None:
+    """Return the Kaplan-Meier estimate of the time to recovery; ``None`` where nothing failed.
+
+    Source: E. L. Kaplan, P. Meier, JASA 53 (1958) 457-481; the restricted mean is the area under the curve.
+
+    Args:
+        recovered: the times of those that recovered.
+        censored: how long the others were observed without recovering. At a tie they are taken to outlast the others.
+    """
+    if not recovered and not censored:
+        return None
+    if min((*recovered, *censored)) < 0:
+        raise ValueError("a time to recovery is not negative")
+    horizon = max((*recovered, *censored))
+    alive, at, area = 1.0, 0.0, 0.0
+    middle: float | None = None
+    for time in sorted(set(recovered)):
+        area += alive * (time - at)
+        risk = sum(each >= time for each in (*recovered, *censored))
+        alive *= 1 - recovered.count(time) / risk
+        at = time
+        if middle is None and alive <= 0.5 + 1e-12:
+            middle = time
+    return Survival(median=middle, restricted_mean=area + alive * (horizon - at), horizon=horizon)

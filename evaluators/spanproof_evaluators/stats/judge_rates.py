@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import NormalDist, fmean, pvariance
+from statistics import NormalDist, fmean, pvariance, variance
 
 from spanproof_evaluators.stats.intervals import clopper_pearson, wilson
 
@@ -235,9 +235,12 @@ def prediction_powered_mean(
 
 
 def _best_weight(human: Sequence[float], judge: Sequence[float], elsewhere: Sequence[float]) -> float:
-    """Return the weight of least variance, between 0 and 1; 0 where the judge always says the same."""
+    """Return the weight of least variance, between 0 and 1; 0 where the judge always says the same.
+
+    The judge's variance is over all its words less one, as in the authors' package.
+    """
     n, more = len(human), len(elsewhere)
-    spread = pvariance([*judge, *elsewhere])
+    spread = variance([*judge, *elsewhere])
     if not spread:
         return 0.0
     truth, said = fmean(human), fmean(judge)

@@ -1,9 +1,11 @@
 """What changed in a git repository: committed, uncommitted and untracked work against the commit it began at."""
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from spanproof_evaluators.model.checks import GitCheck
 from spanproof_evaluators.model.checks.git import TESTS
@@ -13,6 +15,9 @@ from spanproof_evaluators.verifiers._globs import matches
 from spanproof_evaluators.verifiers._kind import GapError, gap, place
 from spanproof_evaluators.verifiers._repository import Change, Repository, repository
 from spanproof_evaluators.verifiers._show import shown
+
+_ASKED: Final = re.compile(r"at most (\d+) files changed since .*")
+_SEEN: Final = re.compile(r"(\d+) files: ")
 
 
 def check_git(spec: GitCheck, after: EndState) -> list[Check]:
@@ -95,6 +100,15 @@ def _lines(spec: GitCheck, most: int, since: str, changes: Sequence[Change], bin
     if binary and spec.max_binary_files is None:
         return gap(name, GapError("binary_changed", f"{seen}; binary: {_listed(binary)}: give max_binary_files too"))
     return Check(name=name, passed=True, seen=seen)
+
+
+def changed_files(check: Check) -> tuple[int, int] | None:
+    """Return how many files a check of ``max_changed_files`` saw changed, and its limit; ``None`` for another one."""
+    asked = _ASKED.fullmatch(check.name)
+    if check.kind != "git" or asked is None or check.passed is None:
+        return None
+    seen = _SEEN.match(check.seen)
+    return (int(seen.group(1)) if seen else 0), int(asked.group(1))
 
 
 def _any(path: str, patterns: Sequence[str]) -> bool:

@@ -11,7 +11,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.reports import Report, VariantReport
-from spanproof_evaluators.reports.wording import clean, marks, solved_because
+from spanproof_evaluators.reports.sections import every
+from spanproof_evaluators.reports.wording import beside, clean, headline, marks, solved_because
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""
@@ -23,14 +24,20 @@ def report_junit(report: Report) -> bytes:
     """Return the report as JUnit XML, in UTF-8."""
     root = Element("testsuites", name=_plain(f"spanproof {report.suite_id or ''}".strip()))
     for variant in report.variants:
-        _suite(root, variant)
+        _suite(root, variant, report)
     indent(root)
     written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return written
 
 
-def _suite(root: Element, variant: VariantReport) -> None:
+def _suite(root: Element, variant: VariantReport, report: Report) -> None:
     suite = SubElement(root, "testsuite", name=_plain(variant.name))
+    properties = SubElement(suite, "properties")
+    for section in every(report):
+        for name in section.measures:
+            measure = variant.numbers[name]
+            told = "; ".join(filter(None, (headline(measure, variant.tasks), beside(measure))))
+            SubElement(properties, "property", name=_plain(f"{section.title}/{name}"), value=_plain(told))
     for gate in variant.decision.gates:
         _gate(suite, variant.name, gate)
     for one in variant.assessments:

@@ -6,8 +6,8 @@ from typing import Final
 
 from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.reports.sections import Section, bracket, every, shown
 from spanproof_evaluators.reports.wording import (
-    SIGNALS,
     beside,
     gate_says,
     headline,
@@ -15,8 +15,6 @@ from spanproof_evaluators.reports.wording import (
     marks,
     one_line,
     plural,
-    repeated,
-    robust,
 )
 
 _ACTIVE: Final = re.compile(r"([\\`*_{}\[\]()#+!|<>~&@$:-])")
@@ -38,12 +36,8 @@ def report_markdown(report: Report) -> str:
         ("Variant", "Decision", "Why"),
         [(_text(one.name), f"**{one.decision.decision}**", _why(one)) for one in report.variants],
     )
-    names = {**SIGNALS, "solve_rate": "Solve rate", "aborted_rate": "Aborted"}
-    names |= repeated(report.variants) | robust(report.variants)
-    lines += _table(
-        ("Measure", *(_text(one.name) for one in report.variants)),
-        [(_text(called), *(_number(one, name) for one in report.variants)) for name, called in names.items()],
-    )
+    for section in every(report):
+        lines += _section(section, report)
     listed = [one for one in by_urgency(report.assessments) if marks(one)]
     if listed:
         lines += [f"{plural(len(listed), 'trial')} to look at:", ""]
@@ -65,6 +59,23 @@ def report_markdown(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _section(section: Section, report: Report) -> list[str]:
+    """Return a part as a table under its heading, what no variant has in one line below it."""
+    told, lacking = shown(section, report, whole=False)
+    lines = [f"### {_text(section.title)}", ""]
+    if told:
+        lines += _table(
+            ("Measure", *(_text(one.name) for one in report.variants)),
+            [
+                (_text(called), *(_number(one, name, report) for one in report.variants))
+                for name, called in told.items()
+            ],
+        )
+    if lacking:
+        lines += [f"unavailable: {_text(', '.join(lacking), 400)}", ""]
+    return lines
+
+
 def _why(variant: VariantReport) -> str:
     """Return every gate that did not pass, the deciding one first."""
     open_ = [said for said in variant.decision.gates if said.decision != "pass"]
@@ -75,9 +86,9 @@ def _why(variant: VariantReport) -> str:
     )
 
 
-def _number(variant: VariantReport, name: str) -> str:
-    measure = variant.measures[name]
-    told = _text(headline(measure, variant.tasks))
+def _number(variant: VariantReport, name: str, report: Report) -> str:
+    measure = variant.numbers[name]
+    told = _text(" ".join(filter(None, (headline(measure, variant.tasks), bracket(report, name, variant)))))
     more = _text(beside(measure), 200)
     return f"{told}<br><sub>{more}</sub>" if more else told
 

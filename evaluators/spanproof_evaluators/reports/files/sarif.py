@@ -8,6 +8,7 @@ from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.outcomes import OUTCOME
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
+from spanproof_evaluators.reports.sections import every
 from spanproof_evaluators.reports.wording import clean
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -42,7 +43,18 @@ def report_sarif(report: Report) -> str:
                         }
                     },
                     "results": [_finding(one, result, names.index(result.evaluator)) for one, result in found],
-                    "properties": {"certificate": report.certificate},
+                    "properties": {
+                        "certificate": report.certificate,
+                        "measures": {
+                            clean(variant.name): {
+                                section.title: {
+                                    clean(name): variant.numbers[name].to_json() for name in section.measures
+                                }
+                                for section in every(report)
+                            }
+                            for variant in report.variants
+                        },
+                    },
                 }
             ],
         },

@@ -9,8 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from spanproof_evaluators.model.measures import Measure
-from spanproof_evaluators.model.reports import VariantReport
-from spanproof_evaluators.reports.terminal._layout import flow, padded, print_heading, print_line, words, wrap
+from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.reports.sections import Section, bracket, shown
+from spanproof_evaluators.reports.terminal._layout import (
+    flow,
+    padded,
+    print_heading,
+    print_line,
+    print_text,
+    words,
+    wrap,
+)
 from spanproof_evaluators.reports.wording import beside, headline, interval, left_out
 
 _NAME: Final = 18
@@ -32,42 +41,42 @@ class _Columns:
     """The measure's name has a column; else a line of its own."""
 
 
-def print_measures(
-    console: Console,
-    title: str,
-    measures: Mapping[str, str],
-    variants: Sequence[VariantReport],
-    *,
-    legend: str = "",
-    verbose: bool = False,
-) -> None:
-    """Print a block of measures.
+def print_section(console: Console, section: Section, report: Report, *, verbose: bool = False) -> None:
+    """Print a block of measures, variants under one another.
 
     Args:
         console: where to.
-        title: the heading.
-        measures: which, by name, and how they are called.
-        variants: what stands under one another.
-        legend: said beside the heading.
+        section: which measures.
+        report: what they are of.
         verbose: with everything that stands beside a number.
     """
-    print_heading(console, title, legend)
+    variants = report.variants
+    print_heading(console, section.title, section.about)
+    measures, lacking = shown(section, report, whole=verbose)
     columns = _columns(console.width, measures, variants)
     for name, called in measures.items():
         lines: list[Text] = []
         for variant in variants:
-            told = _chunks(variant.measures[name], variant.tasks, columns, verbose=verbose)
+            told = _chunks(variant.numbers[name], variant.tasks, columns, verbose=verbose)
+            told += (
+                [Text(words(beside_it, "", 200).plain, style="dim")]
+                if (beside_it := bracket(report, name, variant))
+                else []
+            )
             lines.extend(_labelled(variant.name if len(variants) > 1 else "", told, columns, console.width))
-        beside_it = wrap(Text(called), _NAME) if columns.named_beside else []
+        label = words(called, "", _LONGEST_NAME)
+        begins = wrap(label, _NAME) if columns.named_beside else []
         if not columns.named_beside:
-            print_line(console, Text(called))
-        for begin, line in zip_longest(beside_it, lines, fillvalue=Text()):
+            print_line(console, label)
+        for begin, line in zip_longest(begins, lines, fillvalue=Text()):
             print_line(console, padded(begin, columns.variant).append_text(line))
+    if lacking:
+        print_text(console, Text(f"unavailable, -v says why: {', '.join(lacking)}", style="yellow"))
 
 
 def _columns(width: int, measures: Mapping[str, str], variants: Sequence[VariantReport]) -> _Columns:
     """Return the columns that fit."""
-    found = [(variant.measures[name], variant.tasks) for name in measures for variant in variants]
+    found = [(variant.numbers[name], variant.tasks) for name in measures for variant in variants]
     numbers = [headline(measure, tasks) for measure, tasks in found if measure.value is not None]
     labels = [words(variant.name, "", _LONGEST_NAME).cell_len for variant in variants] if len(variants) > 1 else []
     label = max(labels, default=-2) + 2

@@ -1,6 +1,7 @@
 """The report in the terminal: the verdict first, then the numbers it rests on, then what proves it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.text import Text
 from spanproof_evaluators.model.assessments import Assessment, by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
 from spanproof_evaluators.reports.proof import Proof, proof
+from spanproof_evaluators.reports.sections import rest, signals, together
 from spanproof_evaluators.reports.terminal._gates import print_gates
 from spanproof_evaluators.reports.terminal._layout import (
     padded,
@@ -21,8 +23,8 @@ from spanproof_evaluators.reports.terminal._layout import (
     value,
     words,
 )
-from spanproof_evaluators.reports.terminal._measures import print_measures
-from spanproof_evaluators.reports.wording import BESIDE, SIGNALS, gate_says, marks, plural, repeated, robust
+from spanproof_evaluators.reports.terminal._measures import print_section
+from spanproof_evaluators.reports.wording import gate_says, marks, plural
 
 LEGEND: Final = "n/d (value), 95 % interval, and what is unavailable or left out"
 SHOWN: Final = 10
@@ -50,14 +52,12 @@ def print_report(console: Console, report: Report, *, verbose: bool = False) -> 
         print_text(console, Text.assemble(("Inversion. ", "bold yellow"), words(sentence, "", 600)))
         print_line(console, Text())
     _decisions(console, report.variants)
-    print_measures(console, "Signals", SIGNALS, report.variants, legend=LEGEND, verbose=verbose)
+    print_section(console, replace(signals(), about=LEGEND), report, verbose=verbose)
+    print_section(console, together(), report, verbose=verbose)
     print_gates(console, report.variants, verbose=verbose)
     _proofs(console, report.assessments, verbose=verbose)
-    print_measures(console, "Beside the signals", BESIDE, report.variants, verbose=verbose)
-    if over_trials := repeated(report.variants):
-        print_measures(console, "Over repeated trials", over_trials, report.variants, verbose=verbose)
-    if robustness := robust(report.variants):
-        print_measures(console, "Robustness", robustness, report.variants, verbose=verbose)
+    for section in rest(report):
+        print_section(console, section, report, verbose=verbose)
     print_line(console, Text())
     print_block(console, [Text("certificate", style="dim")], [Text(report.certificate, style="dim")], indent=13)
 

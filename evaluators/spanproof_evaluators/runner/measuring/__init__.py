@@ -1,7 +1,9 @@
 """Measures: the trials of one variant in, numbers out, each with a denominator of its own."""
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 
+from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.runner.measuring._rates import Trials, task_key
 from spanproof_evaluators.runner.measuring.claims import (
@@ -9,6 +11,11 @@ from spanproof_evaluators.runner.measuring.claims import (
     false_success_rate,
     normal_end_false_success_rate,
     silent_failure_share,
+)
+from spanproof_evaluators.runner.measuring.conduct import (
+    clean_trajectories,
+    trials_with_forbidden_tools,
+    trials_with_repeats,
 )
 from spanproof_evaluators.runner.measuring.consistency import tool_order_consistency, trajectory_consistency
 from spanproof_evaluators.runner.measuring.costs import cost_per_run, cost_per_verified_outcome
@@ -20,9 +27,24 @@ from spanproof_evaluators.runner.measuring.evidence import (
     outcome_coverage,
     unverified_completions,
 )
+from spanproof_evaluators.runner.measuring.failing import (
+    blast_radius_changes,
+    blast_radius_effects,
+    blast_radius_files,
+    blast_radius_over_limit,
+    blast_radius_rows,
+    mtbf_steps,
+    mtbf_trials,
+    mttr_steps,
+    recovered_failures,
+)
 from spanproof_evaluators.runner.measuring.progress import progress_rate, useful_progress
 from spanproof_evaluators.runner.measuring.quality import task_quality
-from spanproof_evaluators.runner.measuring.reliability import outcome_consistency, pass_measures
+from spanproof_evaluators.runner.measuring.reliability import (
+    outcome_consistency,
+    pass_measures,
+    pass_measures_without_vacuous,
+)
 from spanproof_evaluators.runner.measuring.robustness import (
     attack_success_rate,
     benign_utility,
@@ -31,9 +53,16 @@ from spanproof_evaluators.runner.measuring.robustness import (
     useful_and_safe,
     utility_under_attack,
 )
-from spanproof_evaluators.runner.measuring.solving import aborted_rate, solve_rate, solve_rate_without_vacuous
+from spanproof_evaluators.runner.measuring.solving import (
+    aborted_rate,
+    aborted_rate_without_vacuous,
+    cost_per_verified_outcome_without_vacuous,
+    solve_rate,
+    solve_rate_without_vacuous,
+)
+from spanproof_evaluators.runner.measuring.telemetry import telemetry
 
-__all__ = ["MEASURES", "Trials", "measure", "task_key"]
+__all__ = ["MEASURES", "Trials", "by_category", "measure", "task_key", "telemetry"]
 
 MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "evidence_coverage": evidence_coverage,
@@ -45,6 +74,8 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "solve_rate": solve_rate,
     "solve_rate_without_vacuous": solve_rate_without_vacuous,
     "aborted_rate": aborted_rate,
+    "aborted_rate_without_vacuous": aborted_rate_without_vacuous,
+    "cost_per_verified_outcome_without_vacuous": cost_per_verified_outcome_without_vacuous,
     "progress_rate": progress_rate,
     "outcome_consistency": outcome_consistency,
     "trajectory_consistency": trajectory_consistency,
@@ -65,10 +96,39 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "evidence_stated": evidence_stated,
     "outcome_coverage": outcome_coverage,
     "effect_coverage": effect_coverage,
+    "mtbf_steps": mtbf_steps,
+    "mtbf_trials": mtbf_trials,
+    "recovered_failures": recovered_failures,
+    "mttr_steps": mttr_steps,
+    "blast_radius_files": blast_radius_files,
+    "blast_radius_rows": blast_radius_rows,
+    "blast_radius_changes": blast_radius_changes,
+    "blast_radius_effects": blast_radius_effects,
+    "blast_radius_over_limit": blast_radius_over_limit,
+    "clean_trajectories": clean_trajectories,
+    "trials_with_repeats": trials_with_repeats,
+    "trials_with_forbidden_tools": trials_with_forbidden_tools,
 }
 """Every measure by name, but for those that have a k. There is none that adds two of them up."""
 
 
 def measure(trials: Trials) -> dict[str, Measure]:
     """Return every measure of these trials by name, in the order in which they are read."""
-    return {name: function(trials) for name, function in MEASURES.items()} | pass_measures(trials)
+    found = {name: function(trials) for name, function in MEASURES.items()}
+    return found | pass_measures(trials) | pass_measures_without_vacuous(trials)
+
+
+def by_category(trials: Trials, known: Iterable[str] = ()) -> dict[str, Measure]:
+    """Return the solve rate of each category of tasks; nothing where no task has one.
+
+    Trials of a task without a category, or of no task, are in none of them.
+
+    Args:
+        trials: of one variant.
+        known: categories that others have trials of: without any here they have no value.
+    """
+    groups: defaultdict[str, list[Assessment]] = defaultdict(list)
+    for one in trials:
+        if one.task is not None and one.task.category:
+            groups[one.task.category].append(one)
+    return {category: solve_rate(groups.get(category, [])) for category in sorted({*groups, *known})}

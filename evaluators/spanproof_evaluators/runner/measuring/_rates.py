@@ -42,6 +42,7 @@ def rate(
     excluded: Mapping[str, int] | None = None,
     census: bool = False,
     note: str | None = None,
+    parts: Mapping[str, int] | None = None,
 ) -> Measure:
     """Return a rate over judged units; ``unavailable`` ones widen its bounds and stay out of its denominator.
 
@@ -66,6 +67,7 @@ def rate(
         evidence_ids=tuple(one.id for one in units if one.hit),
         reason=None if total else (empty if not unavailable else f"none of {unavailable} has a verdict"),
         note=note,
+        parts=parts or {},
     )
 
 

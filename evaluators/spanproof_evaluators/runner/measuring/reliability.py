@@ -7,6 +7,7 @@ from typing import Final
 
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.runner.measuring._rates import Trials, inside, left_out
+from spanproof_evaluators.runner.measuring.solving import split, without_vacuous
 from spanproof_evaluators.stats.intervals import clopper_pearson, mean_interval
 from spanproof_evaluators.stats.reliability import agreement_of_two, pass_at_k, pass_hat_k
 
@@ -18,13 +19,22 @@ Estimator = Callable[[int, int, int], float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
+class Attempts:
     """The trials of one task."""
 
     solved: int
     judged: int
     open: int
     """Trials of which nobody can say whether they are solved."""
+
+    @classmethod
+    def of(cls, values: Sequence[bool | None]) -> "Attempts":
+        """Count what is known of each trial."""
+        return cls(
+            solved=sum(value is True for value in values),
+            judged=sum(value is not None for value in values),
+            open=sum(value is None for value in values),
+        )
 
 
 def pass_measures(trials: Trials) -> dict[str, Measure]:
@@ -45,6 +55,18 @@ def pass_measures(trials: Trials) -> dict[str, Measure]:
     return found
 
 
+def pass_measures_without_vacuous(trials: Trials) -> dict[str, Measure]:
+    """Return pass^k for the same k over the tasks that were not done before a trial began (B15)."""
+    rest, vacuous, unknown = split(trials)
+    every, _ = _tasks(trials)
+    tasks, excluded = _tasks(rest)
+    most = min(max((task.judged for task in every), default=0), _MOST)
+    return {
+        f"pass_hat_{k}_without_vacuous": without_vacuous(_mean(tasks, pass_hat_k, k, excluded), vacuous, unknown)
+        for k in range(1, most + 1)
+    }
+
+
 def outcome_consistency(trials: Trials) -> Measure:
     """Return the mean over tasks of the chance that two of its trials end alike: agents fail alike, or at random."""
     tasks, excluded = _tasks(trials)
@@ -54,7 +76,7 @@ def outcome_consistency(trials: Trials) -> Measure:
     return replace(found, k=None)
 
 
-def _tasks(trials: Trials) -> tuple[list[_Task], Counter[str]]:
+def _tasks(trials: Trials) -> tuple[list[Attempts], Counter[str]]:
     """Return what is known of each task, and how many trials left, by reason. A trial without a task is no attempt."""
     named = [one for one in trials if one.trial.task_id is not None]
     groups: defaultdict[str, list[bool | None]] = defaultdict(list)
@@ -62,22 +84,23 @@ def _tasks(trials: Trials) -> tuple[list[_Task], Counter[str]]:
         groups[one.trial.task_id or ""].append(one.solved)
     excluded = left_out(named, *_LEFT)
     excluded["no_task"] = len(trials) - len(named)
-    return [
-        _Task(
-            solved=sum(value is True for value in values),
-            judged=sum(value is not None for value in values),
-            open=sum(value is None for value in values),
-        )
-        for _, values in sorted(groups.items())
-    ], excluded
+    return [Attempts.of(values) for _, values in sorted(groups.items())], excluded
 
 
-def _mean(tasks: Sequence[_Task], estimator: Estimator, k: int, excluded: Counter[str]) -> Measure:
+def pass_hat_over(tasks: Sequence[Attempts], excluded: Counter[str]) -> dict[str, Measure]:
+    """Return pass^k for each k up to the most trials that a task has."""
+    most = min(max((task.judged for task in tasks), default=0), _MOST)
+    return {f"pass_hat_{k}": _mean(tasks, pass_hat_k, k, excluded) for k in range(1, most + 1)}
+
+
+def _mean(tasks: Sequence[Attempts], estimator: Estimator, k: int, excluded: Counter[str]) -> Measure:
     """Return the mean of an estimator over tasks; with bounds over what nobody could judge."""
     values = [estimator(task.judged, task.solved, k) for task in tasks]
     known = [value for value in values if value is not None]
     short = len(values) - len(known)
-    total = sum(known)
+    total: float = sum(known)
+    if all(value in (0.0, 1.0) for value in known):
+        total = round(total)  # tasks that did it every time, or once: a count
     worst = [estimator(task.judged + task.open, task.solved, k) for task in tasks]
     best = [estimator(task.judged + task.open, task.solved + task.open, k) for task in tasks]
     reason = None
