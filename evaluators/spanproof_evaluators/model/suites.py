@@ -18,7 +18,7 @@ An unknown key is refused: a misspelled limit would otherwise be no limit.
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, PrivateAttr, model_validator
 
@@ -49,11 +49,37 @@ class ExpectedEffectSpec(Written):
     """The arguments that are compared; all, where nothing is said."""
 
 
+Normalisation: TypeAlias = Literal["text", "bfcl"]
+"""How a text may be compared: white space, case and Unicode form apart; or as the Berkeley leaderboard publishes it."""
+
+
 class ReferenceCall(Written):
     """One call of a reference trajectory."""
 
     tool: str = Field(min_length=1)
     arguments: dict[str, JsonValue] = Field(default={})
+    accept: dict[str, tuple[JsonValue, ...]] = Field(default={}, strict=False)
+    """Values that do as well, by parameter. For ``tool_argument_match`` alone, as what follows."""
+
+    optional: tuple[str, ...] = Field(default=(), strict=False)
+    """Parameters that a call may leave out."""
+
+    normalise: dict[str, Normalisation] = Field(default={})
+    """Parameters of free text, and how they are compared. Every other one is compared exactly."""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        for about, names in (("accept", self.accept), ("optional", self.optional), ("normalise", self.normalise)):
+            for name in names:
+                if name not in self.arguments:
+                    raise ValueError(f"{about} names {name!r}, which is none of the arguments of {self.tool}")
+        for name in (name for name, kind in self.normalise.items() if kind == "bfcl"):
+            values = (self.arguments[name], *self.accept.get(name, ()))
+            if any(not isinstance(value, str) or any(sign.isdigit() for sign in value) for value in values):
+                raise ValueError(
+                    f"{name} is normalised as bfcl, which takes 10.5 for 105 and -5 for 5: only texts without digits"
+                )
+        return self
 
 
 class Injection(Written):

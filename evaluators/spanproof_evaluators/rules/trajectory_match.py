@@ -36,7 +36,7 @@ class TrajectoryMatch:
         """Compare; nothing where the task has no reference."""
         if task is None or task.reference_trajectory is None:
             return None
-        gap = _gap(trial)
+        gap = gap_of(trial)
         if gap is not None:
             return Result.unavailable(self.name, reason="not_captured", explanation=gap, label="diagnostic")
         made = [identity(call.name, call.arguments) for call in trial.tool_calls]
@@ -55,7 +55,7 @@ class TrajectoryMatch:
         )
 
 
-def _gap(trial: Trial) -> str | None:
+def gap_of(trial: Trial) -> str | None:
     """Return why the calls cannot be compared."""
     if not trial.understood:
         return "no dialect recognizes any span"
