@@ -9,9 +9,12 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── BaselineError          a saved baseline
     │   ├── CertificateError       a report's certificate
     │   ├── RubricError            a judge's rubric
+    │   ├── JudgeSourcesError      a file of task texts and sources for judges
     │   └── EnvironmentFileError   a file that defines an environment               (in environments)
     ├── JudgeInputError            what is no text, handed to a judge
     ├── JudgementError             a judgement that contradicts itself, or a text that holds none
+    ├── JudgeSetupError            a judge that cannot be asked: package, key, name, price, file
+    ├── SameFamilyError            a judge of the agent's own model family
     ├── MeasureError               a number without what is needed to doubt it, or arithmetic on a measure
     ├── FilterError                a condition that names no trials
     ├── NoTrialsError              nothing matches
@@ -75,12 +78,24 @@ class RubricError(DocumentError):
     """A judge's rubric that cannot be read as one."""
 
 
+class JudgeSourcesError(DocumentError):
+    """A file of task texts and sources for judges that cannot be read as one."""
+
+
 class JudgeInputError(EvaluatorError, TypeError):
     """What is no text, handed to a judge."""
 
 
 class JudgementError(EvaluatorError, ValueError):
     """A judgement that contradicts itself, or a text that holds none."""
+
+
+class JudgeSetupError(EvaluatorError):
+    """A judge that cannot be asked: a package, a key, a price or a file is missing, or a name is none."""
+
+
+class SameFamilyError(EvaluatorError):
+    """A judge of the agent's own model family, for every trial that was asked about."""
 
 
 class MeasureError(EvaluatorError, TypeError):

@@ -6,12 +6,18 @@ from typing import Final
 DOCTOR_PROJECT: Final = "spanproof.doctor"
 """The project of the spans by which a server is tried out. Chosen by name only: they are nobody's work."""
 
+JUDGE_PROJECT: Final = "spanproof.judge"
+"""The project of the spans of judges' own calls. Chosen by name only: they are the evaluator's work, not an agent's."""
+
+LEFT_OUT: Final = (DOCTOR_PROJECT, JUDGE_PROJECT)
+"""Projects whose spans are no trials unless somebody asks for them by name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Conditions that a trial meets, and-ed; within one field the values are or-ed.
 
-    Empty means every trial but those of ``DOCTOR_PROJECT``.
+    Empty means every trial but those of the projects in ``LEFT_OUT``.
     ``since`` and ``until`` are Unix nanoseconds: started at or after, started before.
     """
 

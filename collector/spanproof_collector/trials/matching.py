@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from spanproof_collector.dialects import canonical
-from spanproof_collector.model.filters import DOCTOR_PROJECT, Filter
+from spanproof_collector.model.filters import LEFT_OUT, Filter
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.trials.grouping import TraceInfo
 
@@ -13,7 +13,7 @@ _NAMED = ("tasks", "suites", "variants")
 
 def may_match(traces: Sequence[TraceInfo], wanted: Filter) -> bool:
     """True unless the traces of a component can hold no trial that is asked for."""
-    if not wanted.projects and all(trace.project == DOCTOR_PROJECT for trace in traces):
+    if not wanted.projects and all(trace.project in LEFT_OUT for trace in traces):
         return False
     if wanted.projects and not any(trace.project in wanted.projects for trace in traces):
         return False

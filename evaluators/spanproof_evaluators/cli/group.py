@@ -23,6 +23,7 @@ COMMANDS: Final = (
     "compare",
     "gate",
     "baseline",
+    "judge",
     "publish",
     "reindex",
     "export",

@@ -1,8 +1,9 @@
 """Options that several commands share: where the store is, which trials are asked for, how a trial is cut."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
 import click
@@ -113,14 +114,19 @@ _HELP: Final = {
 }
 
 
-def filter_options(command: Callable[P, R]) -> Callable[P, R]:
-    """Add the filter: every option but the times repeatable, values of one option or-ed, options and-ed."""
+def filter_options(command: Callable[P, R], *, renamed: Mapping[str, str] = MappingProxyType({})) -> Callable[P, R]:
+    """Add the filter: every option but the times repeatable, values of one option or-ed, options and-ed.
+
+    ``renamed`` gives options another name where a command needs theirs.
+    """
     label = click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Trials with this label.")
     options = [
         click.option("--since", metavar="TIME", help="Started at or after: ISO 8601 (UTC) or Unix nanoseconds."),
         click.option("--until", metavar="TIME", help="Started before."),
         *(
-            click.option(f"--{option}", field, multiple=True, metavar=option.upper(), help=_HELP[option])
+            click.option(
+                f"--{renamed.get(option, option)}", field, multiple=True, metavar=option.upper(), help=_HELP[option]
+            )
             for field, option in _NAMES.items()
         ),
         label,

@@ -22,6 +22,9 @@ class Assessment:
 
     outcome: Outcome
     results: tuple[Result, ...] = ()
+    judges: tuple[Result, ...] = ()
+    """What judges said. It stands beside the rest and decides nothing: neither outcome, nor solved, nor a rule."""
+
     solved: bool | None
     """Finished within its budget and outcome verified; ``None`` where that cannot be said."""
 
@@ -52,8 +55,8 @@ class Assessment:
 
     @property
     def all_results(self) -> tuple[Result, ...]:
-        """The outcome's word first, then the others'."""
-        return (self.outcome.as_result(), *self.results)
+        """The outcome's word first, then the rules', then the judges'."""
+        return (self.outcome.as_result(), *self.results, *self.judges)
 
     @property
     def unknown(self) -> bool:

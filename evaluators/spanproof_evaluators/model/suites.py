@@ -102,6 +102,9 @@ class Task(Written):
     id: str = Field(min_length=1)
     category: str = ""
     prompt: str = ""
+    source: str | None = None
+    """What the answer has to rest on, for judges; ``None``: there is none."""
+
     required_tools: tuple[str, ...] = Field(default=(), strict=False)
     forbidden_tools: tuple[str, ...] = Field(default=(), strict=False)
     limits: Limits = Limits()

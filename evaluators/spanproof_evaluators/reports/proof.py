@@ -17,10 +17,10 @@ _TOLD_ALREADY = ("false_success", "unknown_effect")
 class Proof:
     """One piece of evidence."""
 
-    kind: Literal["claimed", "check", "outcome", "effect", "receipt", "rule"]
+    kind: Literal["claimed", "check", "outcome", "effect", "receipt", "rule", "judge"]
     state: str
     name: str = ""
-    """The rule, for a rule."""
+    """The rule or the judge, for those."""
 
     what: str
     seen: str = ""
@@ -64,6 +64,16 @@ def proof(one: Assessment) -> list[Proof]:
                     span_ids=result.span_ids,
                 )
             )
+    found += [
+        Proof(
+            kind="judge",
+            state=result.state,
+            name=result.evaluator,
+            what=result.explanation or because(result.reason or ""),
+            central=result.state != "pass",
+        )
+        for result in one.judges
+    ]
     told: list[Receipt] = []
     for call in trial.tool_calls:
         effect = call.effect

@@ -31,14 +31,23 @@ Kept = Callable[[Trial, Sequence[str]], None]
 """Told of a trial for which words of earlier evaluations still stand, and of whose they are."""
 
 
-def assess_trial(trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource] = ()) -> Assessment:
-    """Return what the rules, the verifier of the trial's task and other sources of an outcome say of one trial."""
-    assessment, _, _ = _judged(trial, suite, sources, None)
+def assess_trial(
+    trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource] = (), *, judges: tuple[Result, ...] = ()
+) -> Assessment:
+    """Return what the rules, the verifier of the trial's task and other sources of an outcome say of one trial.
+
+    What ``judges`` said stands beside it and decides nothing.
+    """
+    assessment, _, _ = _judged(trial, suite, sources, None, judges)
     return assessment
 
 
 def _judged(
-    trial: Trial, suite: Suite | None, sources: Sequence[OutcomeSource], earlier: stored.Earlier | None
+    trial: Trial,
+    suite: Suite | None,
+    sources: Sequence[OutcomeSource],
+    earlier: stored.Earlier | None,
+    judges: tuple[Result, ...] = (),
 ) -> tuple[Assessment, stored.Basis, tuple[str, ...]]:
     """Return what is said of one trial, what that rests on, and whose earlier words still stand.
 
@@ -70,7 +79,7 @@ def _judged(
         results = tuple(found for rule in RULES if (found := rule.evaluate(trial, task)) is not None)
     claimed = false_success(trial, outcome)
     everything = results if claimed is None else (*results, claimed)
-    return _assessment(trial, suite, outcome, everything), basis, tuple(word.source for word in standing)
+    return _assessment(trial, suite, outcome, everything, judges), basis, tuple(word.source for word in standing)
 
 
 def evaluate(
@@ -122,8 +131,9 @@ def evaluate(
         written: list[ResultRow] = []
         assessments: list[Assessment] = []
         for trial, settled in asked:
-            earlier = stored.earlier(found.get((trial.project, stored.key(trial)), {}), trial)
-            one, basis, standing = _judged(trial, suite, sources, earlier)
+            said = found.get((trial.project, stored.key(trial)), {})
+            judges = stored.judged(said, trial, suite)
+            one, basis, standing = _judged(trial, suite, sources, stored.earlier(said, trial), judges)
             if standing:
                 kept(trial, standing)
             assessments.append(replace(one, settled=settled))
@@ -158,9 +168,8 @@ def judge_again(
         return
     found = stored.by_trial(store.read_results([stored.key(trial) for trial in trials]))
     for trial in trials:
-        one, _, _ = _judged(
-            trial, suite, sources, stored.earlier(found.get((trial.project, stored.key(trial)), {}), trial)
-        )
+        rows = found.get((trial.project, stored.key(trial)), {})
+        one, _, _ = _judged(trial, suite, sources, stored.earlier(rows, trial), stored.judged(rows, trial, suite))
         yield one
 
 
@@ -203,12 +212,16 @@ def _read(
         return
     found = stored.by_trial(store.read_results([stored.key(trial) for trial in trials]))
     for trial in trials:
-        outcome, results = stored.read(found.get((trial.project, stored.key(trial)), {}), trial, suite, verifiers)
-        yield replace(_assessment(trial, suite, outcome, results), settled=rule.settled(trial, now))
+        rows = found.get((trial.project, stored.key(trial)), {})
+        outcome, results = stored.read(rows, trial, suite, verifiers)
+        judges = stored.judged(rows, trial, suite)
+        yield replace(_assessment(trial, suite, outcome, results, judges), settled=rule.settled(trial, now))
 
 
-def _assessment(trial: Trial, suite: Suite | None, outcome: Outcome, results: tuple[Result, ...]) -> Assessment:
-    """Return the trial with what follows from outcome and results."""
+def _assessment(
+    trial: Trial, suite: Suite | None, outcome: Outcome, results: tuple[Result, ...], judges: tuple[Result, ...]
+) -> Assessment:
+    """Return the trial with what follows from outcome and results. From what judges said nothing follows."""
     settled, why = solved(trial, outcome, results, HARD)
     evaluated = bool(results) or outcome.reason not in stored.NOT_EVALUATED
     if not evaluated:
@@ -219,6 +232,7 @@ def _assessment(trial: Trial, suite: Suite | None, outcome: Outcome, results: tu
         task=suite.task(trial.task_id) if suite else None,
         outcome=outcome,
         results=results,
+        judges=judges,
         solved=settled,
         solved_reason=why,
         false_success={"failed": True, "verified": False}.get(outcome.state) if claimed else None,

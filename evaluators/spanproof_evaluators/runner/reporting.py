@@ -83,7 +83,10 @@ def certificate(assessments: Sequence[Assessment], suite: Suite | None, policy: 
             "trials": [
                 [one.trial.project, one.trial.trial_id, one.evidence] for one in sorted(assessments, key=_order)
             ],
-            "results": [[one.outcome, one.results] for one in sorted(assessments, key=_order)],
+            "results": [
+                [one.outcome, one.results, *([one.judges] if one.judges else ())]
+                for one in sorted(assessments, key=_order)
+            ],
             "suite": suite.hash if suite else None,
             "gates": tuple(policy),
             "by": by,

@@ -60,6 +60,40 @@ def rows(assessment: Assessment, basis: Basis, at: int) -> list[ResultRow]:
     return [_row(trial, result, at) for result in (verdict, *assessment.results)]
 
 
+def judge_row(project: str, trial_key: str, result: Result, at: int) -> ResultRow:
+    """Return the row of a judge's word on a trial."""
+    return _row_of(project, trial_key, result, at)
+
+
+def judge_details(evidence: str, suite: Suite | None, told: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Return the details of a judge's word: what it said, and what tells whether it is stale."""
+    return {"evidence": evidence, "suite_hash": suite.hash if suite else None, **told}
+
+
+def judged(found: Mapping[str, ResultRow], trial: Trial, suite: Suite | None) -> tuple[Result, ...]:
+    """Return what judges said of a trial, by the names of evaluators. A word on other evidence is no word on this."""
+    words = [(row, _details(row)) for name, row in sorted(found.items()) if row.kind == "judge"]
+    evidence = evidence_of(trial) if words else ""
+    results = []
+    for row, details in words:
+        stale = "evidence_changed" if details.get("evidence") != evidence else None
+        if stale is None and suite is not None and details.get("suite_hash") not in (None, suite.hash):
+            stale = "suite_changed"
+        if stale is None:
+            results.append(_result(row))
+            continue
+        results.append(
+            Result.unavailable(
+                row.evaluator,
+                kind="judge",
+                version=row.version,
+                reason=stale,
+                explanation="judged before: 'spanproof judge run' looks again, and asks only where the input changed",
+            )
+        )
+    return tuple(results)
+
+
 def earlier(found: Mapping[str, ResultRow], trial: Trial) -> Earlier | None:
     """Return what an earlier evaluation found, ``None`` where it saw other evidence or was of another version."""
     row = found.get(OUTCOME)
@@ -136,9 +170,13 @@ def _results(found: Mapping[str, ResultRow], details: Mapping[str, Plain]) -> tu
 
 
 def _row(trial: Trial, result: Result, at: int) -> ResultRow:
+    return _row_of(trial.project, key(trial), result, at)
+
+
+def _row_of(project: str, trial_key: str, result: Result, at: int) -> ResultRow:
     return ResultRow(
-        project=trial.project,
-        trial_id=key(trial),
+        project=project,
+        trial_id=trial_key,
         evaluator=result.evaluator,
         version=result.version,
         kind=result.kind,

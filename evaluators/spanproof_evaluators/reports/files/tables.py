@@ -62,7 +62,7 @@ def _columns(report: Report) -> dict[str, type]:
         "cost_covered": bool,
         "evidence": str,
     }
-    names = sorted({result.evaluator for one in report.assessments for result in one.results})
+    names = sorted({result.evaluator for one in report.assessments for result in (*one.results, *one.judges)})
     return fixed | {f"result.{name}": str for name in names}
 
 
@@ -71,7 +71,7 @@ def _rows(report: Report) -> list[dict[str, Cell]]:
     for one in report.assessments:
         row: dict[str, Cell] = dict.fromkeys(_columns(report))
         row.update(_row(one))
-        row.update({f"result.{result.evaluator}": result.state for result in one.results})
+        row.update({f"result.{result.evaluator}": result.state for result in (*one.results, *one.judges)})
         found.append({name: _sound(value) for name, value in row.items()})
     return found
 

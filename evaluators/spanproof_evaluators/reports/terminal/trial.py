@@ -69,6 +69,11 @@ def print_trial(console: Console, one: Assessment) -> None:
     for result in one.results:
         told = words(f"{result.evaluator}: {result.explanation or because(result.reason or '')}", "", 300)
         _field(console, result.state, [told, *spans(result.span_ids)], COLORS.get(result.state, ""))
+    if one.judges:
+        print_heading(console, "Judges (they decide nothing)")
+    for result in one.judges:
+        told = words(f"{result.evaluator}: {result.explanation or because(result.reason or '')}", "", 600)
+        _field(console, result.state, [told], COLORS.get(result.state, ""))
 
 
 def _field(console: Console, name: str, chunks: list[Text], style: str = "dim") -> None:
