@@ -31,4 +31,6 @@ def command() -> None:
     """Judges: a model sees task, source and answer, never how the answer came about, and answers yes or no.
 
     What a judge says stands beside the other results. It decides no outcome and opens no gate.
+
+    Exit codes: 0 done, 2 could not run, 3 inconclusive.
     """
