@@ -1,5 +1,7 @@
 """Operational telemetry and conduct: amounts with their totals, nothing made up where nobody recorded it, no gate."""
 
+import csv
+import io
 from dataclasses import replace
 
 import pytest
@@ -12,8 +14,9 @@ from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.policies import LimitGate
 from spanproof_evaluators.model.results import Result, State
+from spanproof_evaluators.reports.files import report_csv
 from spanproof_evaluators.reports.wording import headline, interval
-from spanproof_evaluators.runner import gate, measure
+from spanproof_evaluators.runner import gate, measure, report
 from spanproof_evaluators.runner.measuring import telemetry
 from spanproof_evaluators.runner.measuring._amounts import spread
 from tests.evaluators.factories import SECOND, START, assessed, call, step, trial
@@ -160,3 +163,26 @@ def test_a_vacuous_task_leaves_with_the_trials_that_spoiled_it() -> None:
     assert found.note == "of 1 nobody judged the state before"
     assert measure(trials)["cost_per_verified_outcome_without_vacuous"].denominator == 1
     assert measure(trials)["aborted_rate_without_vacuous"].denominator == 3
+
+
+def test_rows_of_trials_add_up_to_the_report() -> None:
+    steps = [*lasting("model_call", 1, 3), *lasting("tool_call", 2)]
+    calls = [replace(call(), span_ids=("tool_call0",))]
+    usage = Usage(input_tokens=1000, output_tokens=20)
+    trials = [assessed(trial(f"t{at}", steps=steps, calls=calls, usage=usage)) for at in range(3)]
+    trials.append(assessed(trial("blank", steps=lasting("model_call", 5, timed=False), calls_whole=False)))
+    made = report(trials, None, described="")
+    rows = list(csv.DictReader(io.StringIO(report_csv(made))))
+    found = made.variants[0].telemetry
+    for column, name in (
+        ("total_tokens", "gen_ai.client.token.usage"),
+        ("inference_calls", "gen_ai.invoke_agent.inference_calls"),
+        ("operation_seconds", "gen_ai.client.operation.duration"),
+        ("tool_seconds", "gen_ai.execute_tool.duration"),
+    ):
+        told = [row[f"telemetry.{column}"] for row in rows]
+        assert sum(float(cell) for cell in told if cell) == found[name].numerator, column
+    (blank,) = [row for row in rows if row["trial_id"] == "blank"]
+    assert (
+        blank["telemetry.total_tokens"] == blank["telemetry.operation_seconds"] == blank["telemetry.tool_seconds"] == ""
+    )

@@ -44,6 +44,10 @@ class Price:
 
     usd: Decimal | None
     reason: str | None = None
+    input_usd: Decimal | None = None
+    """The part for input, cached tokens included."""
+
+    output_usd: Decimal | None = None
 
 
 @cache
@@ -116,9 +120,10 @@ def price(usage: Usage, *, models: tuple[str | None, ...], provider: str | None,
     if (usage.input_tokens and prices.input_mtok is None) or (usage.output_tokens and prices.output_mtok is None):
         return Price(usd=None, reason=f"no price per token for {name}")
     try:
-        return Price(usd=prices.calc_price(asked)["total_price"])
+        parts = prices.calc_price(asked)
     except ValueError:
         return Price(usd=None, reason="tokens that contradict each other")
+    return Price(usd=parts["total_price"], input_usd=parts["input_price"], output_usd=parts["output_price"])
 
 
 def price_of(call: ModelCall, at: int | None) -> Price:

@@ -29,6 +29,7 @@ class _Trial(Written):
     left_out: str | None = None
     solved: bool | None = None
     false_success: bool | None = None
+    aborted: bool | None = None
     cost_usd: Decimal | None = Field(default=None, strict=False)
     tokens: int | None = None
     tool_calls: int | None = None

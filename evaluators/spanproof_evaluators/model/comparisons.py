@@ -24,6 +24,7 @@ class Observation:
     false_success: bool | None = None
     """``False`` also where nothing was claimed; ``None`` without a verdict, and where the claim could not be read."""
 
+    aborted: bool | None = None
     cost_usd: Decimal | None = None
     tokens: int | None = None
     tool_calls: int | None = None

@@ -42,7 +42,8 @@ FAILURES: Final[Mapping[str, str]] = {
 TELEMETRY: Final[Mapping[str, str]] = {
     "gen_ai.client.token.usage.input": "Input tokens",
     "gen_ai.client.token.usage.output": "Output tokens",
-    "gen_ai.client.token.usage.cache_read": "Cached input tokens",
+    "gen_ai.client.token.usage.cache_read": "Tokens read from a cache",
+    "gen_ai.client.token.usage.cache_creation": "Tokens written to a cache",
     "gen_ai.client.token.usage.reasoning": "Reasoning tokens",
     "gen_ai.client.operation.duration": "Seconds an inference",
     "gen_ai.invoke_agent.duration": "Seconds a run of an agent",

@@ -39,6 +39,7 @@ def observed(one: Assessment) -> Observation:
         left_out=one.left_out,
         solved=one.solved,
         false_success=one.false_success is True if readable else None,
+        aborted=one.aborted,
         cost_usd=trial.cost.usd if trial.cost.covered else None,
         tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0) if metered else None,
         tool_calls=len(trial.tool_calls) if trial.completeness.calls_whole else None,
@@ -81,7 +82,7 @@ def compare(a: Observations, b: Observations, *, names: tuple[str, str], margin:
         solve_rate=whole,
         categories=tuple(_vetoes(parts)),
         beside=tuple(_compared(name, old, new, value) for name, value in _BESIDE.items()),
-        growth=tuple(_growth(name, old, new, value) for name, value in _BESIDE.items() if name != "false_success"),
+        growth=tuple(_growth(name, old, new, value) for name, value in _BESIDE.items() if name not in _SHARES),
         differing=_differing(a, b),
     )
 
@@ -123,11 +124,15 @@ def _number(value: float | Decimal | bool | None) -> float | None:
 
 _BESIDE: Final[Mapping[str, Value]] = {
     "false_success": lambda one: _number(one.false_success),
+    "aborted": lambda one: _number(one.aborted),
     "cost_usd": lambda one: _number(one.cost_usd),
     "tokens": lambda one: _number(one.tokens),
     "tool_calls": lambda one: _number(one.tool_calls),
 }
 """What explains, lower being better; it decides nothing."""
+
+_SHARES: Final = ("false_success", "aborted")
+"""Those that are shares of trials, and no amounts that grow."""
 
 
 def _solved(one: Observation) -> float | None:

@@ -85,7 +85,9 @@ def test_the_golden_cases_of_the_catalogue() -> None:
             provider=given["provider"],
             at=_at(given.get("at", "2026-01-01")),
         )
-        assert found.usd == (Decimal(expected["total_usd"]) if "total_usd" in expected else None)
+        amounts = {"total_usd": found.usd, "input_usd": found.input_usd, "output_usd": found.output_usd}
+        for name, amount in amounts.items():
+            assert amount == (Decimal(expected[name]) if name in expected else None), (given, name)
 
 
 def test_prices_that_somebody_loads_into_the_process_change_nothing() -> None:

@@ -5,15 +5,29 @@ import io
 from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.effects import attempts
 from spanproof_evaluators.model.reports import Report
+from spanproof_evaluators.model.telemetry import (
+    inference_calls,
+    steps_of,
+    tool_steps,
+    total_seconds,
+    total_tokens,
+    trial_seconds,
+)
 
 if TYPE_CHECKING:
     import pyarrow
 
 Cell: TypeAlias = str | int | float | bool | None
 
+_TELEMETRY: Final[dict[str, type]] = {
+    **dict.fromkeys(("total_tokens", "cache_read_tokens", "cache_creation_tokens", "reasoning_tokens"), int),
+    "inference_calls": int,
+    **dict.fromkeys(("operation_seconds", "agent_seconds", "tool_seconds", "seconds"), float),
+}
 _STATES: Final = ("verified", "failed", "reported", "unknown")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """What spreadsheets take for the beginning of a formula."""
@@ -61,6 +75,7 @@ def _columns(report: Report) -> dict[str, type]:
         "cost_usd": str,
         "cost_covered": bool,
         "evidence": str,
+        **{f"telemetry.{name}": kind for name, kind in _TELEMETRY.items()},
     }
     names = sorted({result.evaluator for one in report.assessments for result in (*one.results, *one.judges)})
     return fixed | {f"result.{name}": str for name in names}
@@ -116,6 +131,22 @@ def _row(one: Assessment) -> dict[str, Cell]:
         "cost_usd": None if trial.cost.usd is None else format(trial.cost.usd, "f"),
         "cost_covered": trial.cost.covered,
         "evidence": one.evidence or None,
+        **{f"telemetry.{name}": value for name, value in _telemetry(trial).items()},
+    }
+
+
+def _telemetry(trial: Trial) -> dict[str, Cell]:
+    """Return what the trial took; a sum of times only where each of them was recorded."""
+    return {
+        "total_tokens": total_tokens(trial),
+        "cache_read_tokens": trial.usage.cache_read_tokens,
+        "cache_creation_tokens": trial.usage.cache_write_tokens,
+        "reasoning_tokens": trial.usage.reasoning_tokens,
+        "inference_calls": inference_calls(trial),
+        "operation_seconds": total_seconds(steps_of(trial, "model_call")),
+        "agent_seconds": total_seconds(steps_of(trial, "agent_call")),
+        "tool_seconds": total_seconds(tool_steps(trial)),
+        "seconds": trial_seconds(trial),
     }
 
 
