@@ -28,6 +28,9 @@ class Filter:
     trials: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    """Where trials came from: ``otlp``, ``import:tau_bench``."""
+
     variants: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()

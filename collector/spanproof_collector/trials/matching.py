@@ -49,6 +49,7 @@ def matches(trial: Trial, wanted: Filter) -> bool:
         (wanted.trials, (trial.trial_id,)),
         (wanted.tasks, (trial.task_id,)),
         (wanted.suites, (trial.suite,)),
+        (wanted.sources, (trial.source,)),
         (wanted.variants, (trial.variant,)),
         (wanted.agents, (trial.agent_name,)),
         (wanted.models, trial.models),

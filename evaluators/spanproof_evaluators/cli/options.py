@@ -94,6 +94,7 @@ _NAMES: Final = {
     "trials": "trial",
     "tasks": "task",
     "suites": "suite",
+    "sources": "source",
     "variants": "variant",
     "agents": "agent",
     "models": "model",
@@ -109,6 +110,7 @@ _HELP: Final = {
     "agent": "Trials of this agent, by its name.",
     "model": "Trials in which this model was called.",
     "suite": "Trials of this suite; where evaluate and report take a suite, also a file that defines it.",
+    "source": "Trials that came from there: otlp, import:tau_bench.",
     "text": "Trials whose answer, steps or calls hold this text.",
     "tool": "Trials that called this tool.",
 }

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--by",
-    type=click.Choice(["variant", "agent", "model", "suite"]),
+    type=click.Choice(["variant", "agent", "model", "suite", "source"]),
     default="variant",
     show_default=True,
     help="What stands side by side.",

@@ -20,6 +20,7 @@ class Asked(Written):
     trials: Texts = ()
     tasks: Texts = ()
     suites: Texts = ()
+    sources: Texts = ()
     variants: Texts = ()
     agents: Texts = ()
     models: Texts = ()
@@ -27,7 +28,7 @@ class Asked(Written):
     labels: tuple[tuple[str, str], ...] = Field(default=(), strict=False)
     texts: Texts = ()
     unit: Literal["session", "trace"] = "session"
-    by: Literal["variant", "agent", "model", "suite"] = "variant"
+    by: Literal["variant", "agent", "model", "suite", "source"] = "variant"
 
 
 class CertifiedTrial(Written):

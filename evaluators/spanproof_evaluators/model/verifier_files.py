@@ -39,6 +39,7 @@ class Where(Written):
     trial: str | Texts = ()
     task: str | Texts = ()
     suite: str | Texts = ()
+    source: str | Texts = ()
     variant: str | Texts = ()
     agent: str | Texts = ()
     model: str | Texts = ()

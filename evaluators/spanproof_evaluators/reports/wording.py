@@ -247,7 +247,8 @@ def quantity(number: float) -> str:
 def counts(measure: Measure) -> str:
     """Return numerator over denominator; for a mean of scores, how many of those that should be graded were."""
     if measure.unit == "usd":
-        return f"${Decimal(measure.numerator or 0):f} / {measure.denominator}"
+        spent = "no bill" if measure.numerator is None else f"${money(Decimal(measure.numerator))}"
+        return f"{spent} / {measure.denominator}"
     if measure.per is not None:
         return f"{quantity(float(measure.numerator or 0))} / {plural(measure.denominator or 0, measure.per)}"
     if measure.unit == "task" and isinstance(measure.numerator, int):

@@ -18,7 +18,7 @@ from spanproof_evaluators.runner.inversions import inversions
 from spanproof_evaluators.runner.measuring import by_category, measure, task_key, telemetry
 from spanproof_evaluators.verifiers import VERSION as VERIFIERS_VERSION
 
-By = Literal["variant", "agent", "model", "suite"]
+By = Literal["variant", "agent", "model", "suite", "source"]
 UNNAMED: Final = "(none)"
 """The name of the group of trials that carry no such label."""
 
@@ -30,6 +30,7 @@ _GROUPS: Mapping[By, Callable[[Assessment], str | None]] = {
     "agent": lambda one: one.trial.agent_name,
     "model": lambda one: ", ".join(one.trial.models) or None,
     "suite": lambda one: one.trial.suite,
+    "source": lambda one: one.trial.source,
 }
 
 

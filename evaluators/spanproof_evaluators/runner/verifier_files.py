@@ -118,6 +118,7 @@ def _filter(where: Where, path: str, verifier: str) -> Filter:
         trials=many(where.trial),
         tasks=many(where.task),
         suites=many(where.suite),
+        sources=many(where.source),
         variants=many(where.variant),
         agents=many(where.agent),
         models=many(where.model),

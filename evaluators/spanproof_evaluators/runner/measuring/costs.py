@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.model.measures import Measure, money
 from spanproof_evaluators.runner.measuring._rates import Trials, task_key
 
 
@@ -20,15 +20,18 @@ def cost_per_run(trials: Trials) -> Measure:
 def _cost(trials: Trials, over: Trials, *, nothing: str) -> Measure:
     """Return all covered cost over some of the trials, a ratio of totals. A run without a bill leaves a lower bound."""
     bills = [one.trial.cost.usd for one in trials if one.trial.cost.covered and one.trial.cost.usd is not None]
-    spent = sum((bill for one in trials if (bill := one.trial.cost.usd) is not None), Decimal(0))
+    known = [bill for one in trials if (bill := one.trial.cost.usd) is not None]
+    spent = sum(known, Decimal(0)) if known else None
     uncovered = len(trials) - len(bills)
     count = len(over)
     reason = None
-    if not count:
-        reason = f"{nothing}; spent ${spent:f}" + (" at least" if uncovered else "")
+    if spent is None:
+        reason = f"none of {len(trials)} runs has a bill" + ("" if count else f", and there is {nothing}")
+    elif not count:
+        reason = f"{nothing}; spent ${money(spent)}" + (" at least" if uncovered else "")
     elif uncovered:
         reason = f"incomplete: {uncovered} of {len(trials)} runs have no bill"
-    low = spent / count if count else None
+    low = spent / count if count and spent is not None else None
     return Measure(
         value=low if reason is None else None,
         unit="usd",
