@@ -20,7 +20,7 @@ from spanproof_collector.store import Store, open_store
 from spanproof_collector.store.engine import DATABASE, Engine
 
 TABLES = [
-    *("content", "current_trials", "dead_letters", "deletions", "log_records", "log_steps", "results", "retention"),
+    *("content", "current_calls", "current_trials", "dead_letters", "deletions", "log_records", "log_steps", "results", "retention"),
     *("schema_version", "spans", "steps", "stored_traces", "tokens", "trial_traces", "trials"),
 ]
 

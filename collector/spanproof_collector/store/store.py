@@ -161,6 +161,11 @@ class Store:
             )
             return cast("list[Row]", result.result_rows)
 
+    def select(self, name: str, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
+        """Return every row of a reading statement that somebody else wrote; ``name`` is what errors call it."""
+        with self._failing(f"run {name}"), self._connection() as connection:
+            return cast("list[Row]", connection.client.query(sql, parameters=dict(parameters or {})).result_rows)
+
     def blocks(self, query: Query, parameters: Mapping[str, object] | None = None) -> Iterator[list[Row]]:
         """Yield the answer block by block, so that it never lies in memory whole. Other calls may go on meanwhile."""
         with self._failing(f"run {query.value}"), self._connection() as connection:

@@ -6,30 +6,34 @@ with all that shares a trace with it, so that no two readings of one trace stand
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final, TypeAlias
 
 from spanproof_collector.model.spans import Span
-from spanproof_collector.model.trials import Receipt, ToolCall, Trial
+from spanproof_collector.model.trials import Receipt, Trial
 from spanproof_collector.store import Store
 from spanproof_collector.trials import Component, Settling, Unit
-from spanproof_evaluators.model.canonical import canonical
 from spanproof_evaluators.model.effects import attempts
 from spanproof_evaluators.model.expected_effects import identity
 from spanproof_evaluators.rules.budgets import STEPS
 from spanproof_evaluators.rules.duplicate_effect import adds_up, change_of
+from spanproof_evaluators.rules.trajectories import calls_of, changed, error_text
 from spanproof_evaluators.runner import stored
 from spanproof_evaluators.runner.judging import left_out
 
 Row: TypeAlias = dict[str, object]
 _CENTS: Final = Decimal(1).scaleb(-18)
+_CHANGED: Final[Mapping[bool | None, str]] = {True: "yes", False: "no", None: "unknown"}
 _MOST_USD: Final = Decimal(10) ** 20
 
 
 def hash_of(text: str) -> int:
-    """Return the first eight bytes of a text's SHA-256, little end first: ``reinterpretAsUInt64(SHA256(text))``."""
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "little")
+    """Return the first eight bytes of a text's SHA-256, little end first; never 0, which says that nothing is recorded.
+
+    In SQL: ``greatest(reinterpretAsUInt64(substring(SHA256(text), 1, 8)), 1)``.
+    """
+    return max(int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "little"), 1)
 
 
 class Projecting:
@@ -130,7 +134,7 @@ def trial_row(trial: Trial) -> Row:
         "claim_source": trial.claim.source,
         "claim_rule": _sound(trial.claim.rule),
         "claim_span": trial.claim.span_id or "",
-        **_calls(trial.tool_calls),
+        **_calls(trial),
         "attempt.tool": [_sound(one.tool) for one in tried],
         "attempt.state": [one.state for one in tried],
         "attempt.reason": [_sound(one.reason) for one in tried],
@@ -138,7 +142,8 @@ def trial_row(trial: Trial) -> Row:
     }
 
 
-def _calls(calls: Sequence[ToolCall]) -> Mapping[str, object]:
+def _calls(trial: Trial) -> Mapping[str, object]:
+    calls, known = trial.tool_calls, calls_of(trial)
     return {
         "call.tool": [_sound(call.name) for call in calls],
         "call.span": [call.span_ids[0] if call.span_ids else "" for call in calls],
@@ -149,9 +154,7 @@ def _calls(calls: Sequence[ToolCall]) -> Mapping[str, object]:
         "call.reason": [_sound(call.effect.reason) for call in calls],
         "call.taken_for": [call.effect.taken_for or "" for call in calls],
         "call.watched": [call.effect.watched or any(map(_compared, call.receipts)) for call in calls],
-        "call.signature": [
-            0 if call.arguments_source is None else hash_of(canonical([call.name, call.arguments])) for call in calls
-        ],
+        "call.signature": [0 if text is None else hash_of(text) for text in known.signatures],
         "call.identity": [
             0 if call.arguments_source is None else hash_of(identity(call.name, call.arguments)) for call in calls
         ],
@@ -160,9 +163,11 @@ def _calls(calls: Sequence[ToolCall]) -> Mapping[str, object]:
         "call.adds_up": [adds_up(call) for call in calls],
         "call.receipts": [len(call.receipts) for call in calls],
         "call.observed": [[hash_of(seen) for seen in _observed(call.receipts)] for call in calls],
-        "call.result": [0 if call.result_source is None else hash_of(canonical(call.result)) for call in calls],
-        "call.error": [0 if call.error is None else hash_of(call.error) for call in calls],
-        "call.failed": [call.error is not None for call in calls],
+        "call.asked_by": [call.asked_by or "" for call in calls],
+        "call.changed": [_CHANGED[changed(call)] for call in calls],
+        "call.answered": [call.result_source is not None or call.exit_code is not None for call in calls],
+        "call.answer": [0 if answer is None else hash_of(answer) for answer in map(known.answer, range(len(calls)))],
+        "call.error": [0 if (text := error_text(call)) is None else hash_of(text) for call in calls],
     }
 
 

@@ -52,9 +52,11 @@ CREATE TABLE IF NOT EXISTS trials
     `call.adds_up`     Array(Bool) CODEC(ZSTD(1)),
     `call.receipts`    Array(UInt32) CODEC(ZSTD(1)),
     `call.observed`    Array(Array(UInt64)) CODEC(ZSTD(1)),
-    `call.result`      Array(UInt64) CODEC(ZSTD(1)),
+    `call.asked_by`    Array(String) CODEC(ZSTD(1)),
+    `call.changed`     Array(LowCardinality(String)) CODEC(ZSTD(1)),
+    `call.answered`    Array(Bool) CODEC(ZSTD(1)),
+    `call.answer`      Array(UInt64) CODEC(ZSTD(1)),
     `call.error`       Array(UInt64) CODEC(ZSTD(1)),
-    `call.failed`      Array(Bool) CODEC(ZSTD(1)),
     `attempt.tool`     Array(LowCardinality(String)) CODEC(ZSTD(1)),
     `attempt.state`    Array(LowCardinality(String)) CODEC(ZSTD(1)),
     `attempt.reason`   Array(LowCardinality(String)) CODEC(ZSTD(1)),
@@ -114,3 +116,16 @@ WHERE (project, unit, trial) IN
     HAVING min(now.spans <= read.spans AND now.log_records <= read.log_records AND now.received <= read.received)
 )
 SETTINGS join_use_nulls = 0;
+
+-- The calls of those trials, one row each, numbered from 1; a trial without a call has one row, number 0.
+CREATE VIEW IF NOT EXISTS current_calls AS
+SELECT project, unit, trial, task_id, variant, understood, root_missing, calls_whole, status,
+       at, tool, span, executed, class, effect, signature, change, key, adds_up, receipts, observed, reason,
+       asked_by, changed, answered, answer, error
+FROM current_trials
+LEFT ARRAY JOIN
+    arrayEnumerate(`call.tool`) AS at, `call.tool` AS tool, `call.span` AS span, `call.executed` AS executed,
+    `call.class` AS class, `call.state` AS effect, `call.signature` AS signature, `call.change` AS change,
+    `call.key` AS key, `call.adds_up` AS adds_up, `call.receipts` AS receipts, `call.observed` AS observed,
+    `call.reason` AS reason, `call.asked_by` AS asked_by, `call.changed` AS changed, `call.answered` AS answered,
+    `call.answer` AS answer, `call.error` AS error;

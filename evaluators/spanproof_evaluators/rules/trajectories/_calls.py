@@ -86,6 +86,12 @@ def error_of(call: ToolCall) -> str | None:
     return " ".join(call.error.split()) or "error"
 
 
+def error_text(call: ToolCall) -> str | None:
+    """Return what tells one error of a tool from another; ``None`` where there is none."""
+    error = error_of(call)
+    return error if error is None or call.exit_code is None else f"{error} {answer_of(call)}"
+
+
 def first_spans(calls: Iterable[ToolCall]) -> tuple[str, ...]:
     """Return the span of each call that has one, in order, each once."""
     return tuple(dict.fromkeys(span for call in calls for span in call.span_ids[:1]))

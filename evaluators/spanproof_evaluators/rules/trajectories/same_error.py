@@ -8,7 +8,7 @@ from spanproof_collector.model.trials import ToolCall, Trial
 from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
-from spanproof_evaluators.rules.trajectories._calls import answer_of, calls_of, error_of, first_spans
+from spanproof_evaluators.rules.trajectories._calls import calls_of, error_of, error_text, first_spans
 from spanproof_evaluators.rules.trajectories._saying import Gap, nothing_to_see, said
 
 FEWEST: Final = 3
@@ -35,9 +35,8 @@ class SameError:
         long: dict[int, tuple[str, list[ToolCall]]] = {}
         most = perhaps = 0
         for call in calls_of(trial).all:
-            error = error_of(call)
-            if error is not None:
-                text = error if call.exit_code is None else f"{error} {answer_of(call)}"
+            error, text = error_of(call), error_text(call)
+            if error is not None and text is not None:
                 alike = since[call.name].setdefault(text, [])
                 alike.append(call)
                 most = max(most, len(alike))

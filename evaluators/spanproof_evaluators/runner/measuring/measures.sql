@@ -1,0 +1,89 @@
+-- Measures by variant: numerator, denominator and what is unavailable, from trials as they were read and stored results.
+-- unit: as for the rules. outcome_version: which verdicts count. hard: the rules that can fail a trial.
+SELECT variant, counted.1 AS measure, counted.2 AS numerator, counted.3 AS denominator, counted.4 AS unavailable
+FROM
+(
+    SELECT variant,
+           countIf(left_out = '') AS kept, countIf(left_out = '' AND solved = 1) AS solved_trials,
+           countIf(left_out = '' AND solved IS NOT NULL) AS judged,
+           countIf(left_out = '' AND solved = 1 AND NOT vacuous) AS solved_real,
+           countIf(left_out = '' AND solved IS NOT NULL AND NOT vacuous) AS judged_real,
+           countIf(left_out = '' AND NOT vacuous) AS kept_real,
+           countIf(left_out IN ('', 'cancelled')) AS ran, countIf(left_out IN ('', 'cancelled') AND aborted = 1) AS aborted_trials,
+           countIf(left_out IN ('', 'cancelled') AND aborted IS NOT NULL) AS ended,
+           countIf(declared) AS claims, countIf(declared AND outcome = 'failed') AS false_claims,
+           countIf(declared AND outcome = 'unavailable') AS unproven,
+           countIf(explicit) AS said, countIf(explicit AND outcome = 'failed') AS said_falsely,
+           countIf(explicit AND outcome = 'unavailable') AS said_unproven,
+           countIf(normal_end) AS normal, countIf(normal_end AND outcome = 'failed') AS normal_failed,
+           countIf(normal_end AND outcome = 'unavailable') AS normal_open,
+           countIf(outcome = 'failed') AS failed, countIf(outcome = 'verified') AS verified,
+           count() AS trials, ifNull(toString(sum(cost_usd)), '0') AS spent, countIf(cost_usd IS NULL OR NOT cost_covered) AS unbilled,
+           sum(effects_verified) AS attempts_verified, sum(effects_failed) AS attempts_failed,
+           sum(effects_unknown) AS attempts_unknown, sum(effects_reported) AS attempts_reported,
+           attempts_verified + attempts_failed + attempts_unknown + attempts_reported AS attempts,
+           countIf(evaluated AND broken) AS violations, countIf(evaluated AND (broken OR held)) AS constrained,
+           countIf(NOT evaluated OR (asked AND NOT broken AND NOT held)) AS constraints_open,
+           arrayJoin([
+               ('solve_rate', toString(solved_trials), toInt64(judged), toInt64(kept - judged)),
+               ('solve_rate_without_vacuous', toString(solved_real), toInt64(judged_real), toInt64(kept_real - judged_real)),
+               ('aborted_rate', toString(aborted_trials), toInt64(ended), toInt64(ran - ended)),
+               ('false_success_rate', toString(false_claims), toInt64(claims), toInt64(unproven)),
+               ('explicit_false_success_rate', toString(said_falsely), toInt64(said), toInt64(said_unproven)),
+               ('normal_end_false_success_rate', toString(normal_failed), toInt64(normal), toInt64(normal_open)),
+               ('silent_failure_share', toString(false_claims), toInt64(failed), toInt64(0)),
+               ('outcome_coverage', toString(claims - unproven), toInt64(claims), toInt64(0)),
+               ('unverified_completions', toString(unproven), toInt64(claims), toInt64(0)),
+               ('cost_per_verified_outcome', spent, toInt64(verified), toInt64(unbilled)),
+               ('cost_per_run', spent, toInt64(trials), toInt64(unbilled)),
+               ('effect_integrity', toString(attempts_verified), toInt64(attempts_verified + attempts_failed), toInt64(attempts_unknown + attempts_reported)),
+               ('effect_coverage', toString(attempts_verified + attempts_failed), toInt64(attempts), toInt64(0)),
+               ('unknown_effects', toString(attempts_unknown), toInt64(attempts), toInt64(0)),
+               ('constraint_violations', toString(violations), toInt64(constrained), toInt64(constraints_open))
+           ]) AS counted
+    FROM
+    (
+        SELECT variant, left_out, cost_usd, cost_covered,
+               claim = 'success' AS declared,
+               declared AND NOT startsWith(claim_rule, 'implicit_') AS explicit,
+               left_out = '' AND status = 'complete' AND NOT (claim_source = 'declared' AND NOT declared) AS normal_end,
+               told != '' AS evaluated,
+               if(evaluated, verdict, 'unavailable') AS outcome,
+               evaluated AND JSONExtractString(told, 'effect_of_trial') = 'vacuous' AS vacuous,
+               arrayFilter(one -> evaluated AND has(names, one.1), words) AS results,
+               arrayMap(one -> one.2, arrayFilter(one -> has({hard:Array(String)}, one.1), results)) AS hard_states,
+               arrayMap(one -> one.2, arrayFilter(one -> one.1 IN ('forbidden_tools', 'duplicate_effect'), results)) AS constraint_states,
+               notEmpty(constraint_states) AS asked,
+               has(constraint_states, 'fail') AS broken,
+               asked AND arrayUniq(constraint_states) = 1 AND constraint_states[1] = 'pass' AS held,
+               multiIf(left_out != '', NULL,
+                       status_reason = 'budget_exhausted' OR status IN ('aborted', 'error') OR has(hard_states, 'fail') OR outcome = 'failed', 0,
+                       status != 'complete' OR has(hard_states, 'unavailable') OR outcome != 'verified', NULL,
+                       1) AS solved,
+               arrayFirst(one -> one.1 = 'budgets', results).2 AS budgets,
+               multiIf(status_reason = 'infrastructure', 0,
+                       status = 'aborted' OR status_reason = 'budget_exhausted', 1,
+                       budgets = 'fail', 1, budgets = 'pass', 0, budgets = 'unavailable', NULL,
+                       evaluated, 0, NULL) AS aborted,
+               countEqual(`attempt.state`, 'verified') AS effects_verified, countEqual(`attempt.state`, 'failed') AS effects_failed,
+               countEqual(`attempt.state`, 'unknown') AS effects_unknown, countEqual(`attempt.state`, 'reported') AS effects_reported
+        FROM current_trials
+        LEFT JOIN
+        (
+            SELECT project, trial_id AS trial, anyIf(toString(state), outcome_row) AS verdict, anyIf(details, outcome_row) AS told,
+                   JSONExtractString(told, 'evidence') AS evidence, JSONExtract(told, 'results', 'Array(String)') AS names,
+                   groupArrayIf((toString(evaluator), toString(state)), NOT outcome_row) AS words
+            FROM
+            (
+                SELECT project, trial_id, evaluator, state, version,
+                       evaluator = 'outcome' AND version = {outcome_version:String} AS outcome_row,
+                       if(outcome_row, details, '') AS details
+                FROM results FINAL
+            )
+            GROUP BY project, trial_id
+        ) AS said USING (project, trial, evidence)
+        WHERE unit = {unit:String}
+    )
+    GROUP BY variant
+)
+ORDER BY variant, measure
