@@ -95,6 +95,13 @@ WITHOUT_SQL: Final[Mapping[str, str]] = {
     "unsafe_retry": "whether a read looked a write up is told by the texts of both calls' arguments",
     "effect_ledger": "expected effects may name some arguments only, and the rows hold a hash of all of them",
     "first_divergent_effect": "expected effects may name some arguments only, and the rows hold a hash of all of them",
+    "tool_argument_match": "arguments are compared one by one, and the rows hold a hash of all of them",
+    "injection": "the attack's effects may name some arguments only, and its markers are looked for in answers",
+    "tool_call_validity": "it holds arguments against the JSON Schema of their tool",
+    "monologue": "the rows do not hold inferences one by one",
+    "execution_errors": "the class of an error is told by its words",
+    "calls_after_completion": "the rows do not hold inferences one by one",
+    "check_before_completion": "whether a command checks anything is told by its text",
     "checked_claims": "it reads the agent's words, its commands and their output",
     "protected_edits": "it reads paths, patches and commands",
 }
