@@ -63,6 +63,11 @@ def test_three_inferences_without_a_call_are_a_monologue_unless_somebody_spoke(
     assert state("monologue", one) == expected
 
 
+def test_agents_that_talk_to_each_other_hold_no_monologue() -> None:
+    told = [replace(one, agent="ab"[at % 2]) for at, one in enumerate(turns(True, False, False, False))]
+    assert state("monologue", replace(trial(), inferences=tuple(told))) == ("pass", 1.0)
+
+
 def test_what_agents_say_who_work_for_another_one_is_no_monologue() -> None:
     assert state("monologue", replace(trial(), inferences=turns(True, False, False, own=False))) is None
 
@@ -168,6 +173,9 @@ def test_a_schema_that_cannot_be_followed_gives_no_verdict(schema: Json) -> None
         ("TimeoutError", "timeout"),
         ("bash: foo: command not found", "setup"),
         ("Error: payment method not found", "other"),
+        ("bash: ./run: Permission denied", "other"),
+        ("NotFoundError", "not_found"),
+        ("7 PERMISSION_DENIED", "authentication"),
         ("Error: amount 500 is too much for order 404", "other"),
     ],
 )

@@ -149,6 +149,12 @@ def test_redundancy_has_a_lower_and_an_upper_bound() -> None:
     assert found.details == {"calls": 5, "at_least": 1, "at_most": 2, "at_most_span_ids": [*spans(1, 2)]}
 
 
+def test_a_write_made_again_counts_in_both_bounds() -> None:
+    found = ask("redundancy", [PAY, PAY])
+    assert found is not None
+    assert (found.details["at_least"], found.details["at_most"]) == (1, 1)
+
+
 def test_a_share_of_calls_that_are_not_all_known_is_unavailable() -> None:
     for found in (
         ask("redundancy", [FIND, FIND], calls_whole=False),

@@ -41,6 +41,7 @@ def test_a_trial_that_no_dialect_understands_is_unavailable(rule: str) -> None:
         limits={"max_steps": 1},
         expected_effects=[],
         reference_trajectory=[],
+        reference_match={},
         injection={"effects": [{"tool": "wire"}]},
     )
     found = ask(rule, trial(understood=False), about)
@@ -225,6 +226,7 @@ def test_where_calls_may_be_unseen_no_rule_passes_for_not_seeing_one(name: str, 
         limits={"max_tool_calls": 9},
         expected_effects=[],
         reference_trajectory=[],
+        reference_match={},
         injection={"effects": [{"tool": "wire"}]},
     )
     found = ask(name, trial(calls=calls, calls_whole=False, answer="Done. All tests pass."), about)

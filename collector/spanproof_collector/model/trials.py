@@ -125,12 +125,16 @@ class Inference:
     """One call of a model, as far as it tells of the course of a conversation."""
 
     span_id: str
+    agent: str | None = None
+    """The name of the agent that it was made for; ``None`` where none is recorded."""
+
     own: bool
     """False where an agent made it that works for another one."""
 
     failed: bool
     prompted: bool | None
-    """Somebody spoke to the agent since its last words, a tool's answer apart; ``None``: its input is not recorded."""
+    """Somebody spoke to the agent since its last words: a user, or the environment in words that are no tool's answer;
+    ``None``: its input is not recorded."""
 
     offered: bool
     """Which tools it could ask for is recorded."""

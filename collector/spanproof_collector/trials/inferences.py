@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from spanproof_collector.model.readings import CallPart, Message, ModelCall, ResponsePart, Text
+from spanproof_collector.model.readings import AgentRun, CallPart, Message, ModelCall, ResponsePart, Text
 from spanproof_collector.model.trials import Inference, OrphanResult
 from spanproof_collector.trials._reading import ReadSpan, ReadTrial
 from spanproof_collector.trials.tool_calls import JoinedCall
@@ -15,6 +15,7 @@ def inferences(trial: ReadTrial) -> tuple[Inference, ...]:
     return tuple(
         Inference(
             span_id=item.span.span_id,
+            agent=_agent(trial, item),
             own=not trial.delegated(item),
             failed=item.failed,
             prompted=_prompted(call),
@@ -51,12 +52,23 @@ def error_of(item: ReadSpan) -> str | None:
     return ": ".join(told) or None
 
 
+def _agent(trial: ReadTrial, item: ReadSpan) -> str | None:
+    """Return the name of the agent that an inference was made for: as its span says, else the nearest run around it."""
+    named = item.span.attributes.get(semconv.AGENT_NAME)
+    if isinstance(named, str) and named:
+        return named
+    around = (outer.reading for outer in trial.ancestors(item))
+    return next((run.name for run in around if isinstance(run, AgentRun) and run.name), None)
+
+
 def _prompted(call: ModelCall) -> bool | None:
     if call.input is None:
         return None
     return any(
-        message.role == "user" and any(isinstance(part, Text) and part.content.strip() for part in message.parts)
+        isinstance(part, Text) and part.content.strip()
         for message in _new(call)
+        if message.role not in ("system", "assistant")
+        for part in message.parts
     )
 
 

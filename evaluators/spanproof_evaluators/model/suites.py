@@ -82,6 +82,17 @@ class ReferenceCall(Written):
         return self
 
 
+class ReferenceMatch(Written):
+    """A mode of agentevals: which side has to hold the other, and how the arguments of two calls compare."""
+
+    mode: Literal["strict", "unordered", "subset", "superset"] = "superset"
+    """``strict``: the same calls in the same order; ``superset``: every call of the reference was made; ``subset``:
+    every call made is in the reference; ``unordered``: both."""
+
+    arguments: Literal["exact", "ignore", "subset", "superset"] = "exact"
+    """``superset``: calls of the side that is to hold the other have at least its arguments; ``subset``: at most."""
+
+
 class Injection(Written):
     """An attack on the agent: instructions that stand in what its tools show it, and what they want it to do."""
 
@@ -129,6 +140,9 @@ class Task(Written):
     reference_trajectory: tuple[ReferenceCall, ...] | None = Field(default=None, strict=False)
     """Calls in an order in which the task can be done; ``None``: nobody says. It decides nothing."""
 
+    reference_match: ReferenceMatch | None = None
+    """How the reference is to be matched (``trajectory_mode_match``); ``None``: nobody asks for a mode."""
+
     checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
     """Empty: no verifier, so every outcome is unavailable."""
 
@@ -139,6 +153,12 @@ class Task(Written):
     def _without_effects(self) -> Self:
         if self.effects == "none" and self.expected_effects:
             raise ValueError("effects is none, and expected_effects names some: keep one of the two")
+        return self
+
+    @model_validator(mode="after")
+    def _matched(self) -> Self:
+        if self.reference_match is not None and self.reference_trajectory is None:
+            raise ValueError("reference_match says how a reference is matched, and there is no reference_trajectory")
         return self
 
     @model_validator(mode="after")

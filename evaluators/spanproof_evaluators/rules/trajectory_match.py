@@ -55,6 +55,37 @@ class TrajectoryMatch:
         )
 
 
+@dataclass(frozen=True)
+class TrajectoryModeMatch:
+    """Match the calls with the task's reference in the mode of agentevals that the task asks for. A diagnostic.
+
+    One call is one message; calls are matched bipartitely, so the order of the reference matters to ``strict`` alone.
+    """
+
+    name: str = "trajectory_mode_match"
+    hard: bool = False
+
+    def evaluate(self, trial: Trial, task: Task | None) -> Result | None:
+        """Match; nothing where the task asks for no mode."""
+        if task is None or task.reference_trajectory is None or task.reference_match is None:
+            return None
+        gap = gap_of(trial)
+        if gap is not None:
+            return Result.unavailable(self.name, reason="not_captured", explanation=gap, label="diagnostic")
+        how = task.reference_match
+        made = [[(call.name, call.arguments)] for call in trial.tool_calls]
+        wanted = [[(one.tool, one.arguments)] for one in task.reference_trajectory]
+        found = trajectories.matches(made, wanted, how.mode, how.arguments)
+        return Result(
+            evaluator=self.name,
+            state="pass" if found else "fail",
+            score=float(found),
+            label="diagnostic",
+            explanation=f"{how.mode}, arguments {how.arguments}: {len(made)} made, {len(wanted)} in the reference",
+            span_ids=tuple(span for call in trial.tool_calls for span in call.span_ids[:1]),
+        )
+
+
 def gap_of(trial: Trial) -> str | None:
     """Return why the calls cannot be compared."""
     if not trial.understood:
@@ -65,5 +96,5 @@ def gap_of(trial: Trial) -> str | None:
     return f"the arguments of {blank} of {len(trial.tool_calls)} calls are not recorded" if blank else None
 
 
-TRAJECTORY_RULES: Final = tuple(TrajectoryMatch(name=name) for name in _METRICS)
-"""One rule a metric."""
+TRAJECTORY_RULES: Final = (*(TrajectoryMatch(name=name) for name in _METRICS), TrajectoryModeMatch())
+"""One rule a metric, and one for the mode that a task asks for."""

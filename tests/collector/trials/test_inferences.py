@@ -53,6 +53,7 @@ def test_a_trial_carries_what_was_offered_and_says_which_inferences_tell_it(stor
             ),
         ),
     )
+    assert {one.agent for one in trial.inferences} == {trial.agent_name}
     assert trial.tools == (ToolDefinition(name="pay", parameters=SCHEMA),)
     assert [(one.offered, one.prompted, one.own) for one in trial.inferences] == [
         (True, True, True),

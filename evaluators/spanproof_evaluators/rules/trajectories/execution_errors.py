@@ -33,12 +33,12 @@ _OF_STATUS: Final[Mapping[int, ErrorClass]] = {
 _SAID: Final[Mapping[ErrorClass, str]] = {
     "rate_limit": r"rate.?limit|too many requests|quota exceeded|throttl",
     "timeout": r"time[ds]?[ _-]?out|deadline.?exceeded",
-    "authentication": r"\bunauthori[sz]ed|authentication.?(error|failed)|invalid api.?key|permission.?denied",
+    "authentication": r"\bunauthori[sz]ed|authentication.?(error|failed)|invalid api.?key|permission_?denied",
     "exhausted": r"out of memory|memoryerror|no space left|context.?length.?exceeded|resource.?exhausted",
     "setup": r"command not found|modulenotfounderror|no module named|importerror|not recognized as an internal",
     "server_error": r"internal.?server.?error|service.?unavailable|bad.?gateway|overloaded"
     r"|connection.?(refused|reset|error)",
-    "not_found": r"\bnot.?found.?error\b|\bpage not found",
+    "not_found": r"\bnot_?found_?error\b|\bpage not found",
 }
 _WORDS: Final = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SAID.items()}
 """The first that is found counts."""
@@ -70,7 +70,8 @@ class ExecutionErrors:
                 refused.update(call.span_ids)
         for step in trial.steps:
             if step.failed and step.kind in ("model_call", "tool_call", "retrieval") and step.span_id not in refused:
-                errors[step.span_id] = " ".join(filter(None, (step.error, errors.get(step.span_id)))) or "error"
+                told_twice = errors.get(step.span_id, "")
+                errors[step.span_id] = "; ".join(dict.fromkeys(filter(None, (step.error, told_twice)))) or "error"
         if not errors and trial.completeness.calls_whole:
             return None
         classes = {span: class_of(error) for span, error in errors.items()}

@@ -15,8 +15,8 @@ FEWEST: Final = 3
 class Monologue:
     """Flag three or more inferences in a row without a call and without anybody's words between (B27g).
 
-    Inferences of agents that work for another one, and failed ones, do not count. A message of a user's begins anew,
-    so a conversation is none. Score: the longest such row.
+    Inferences of agents that work for another one, and failed ones, do not count. Words of a user, of the environment
+    or of another agent begin anew, so a conversation is none. Score: the longest such row.
     """
 
     name: str = "monologue"
@@ -51,6 +51,7 @@ def _longest(trial: Trial, *, certain: bool) -> list[str]:
     unknown = None in asking and certain
     longest: list[str] = []
     row: list[str] = []
+    speaker: str | None = None
     for one in trial.inferences:
         if not one.own or one.failed:
             continue
@@ -58,7 +59,8 @@ def _longest(trial: Trial, *, certain: bool) -> list[str]:
             row = []
             continue
         spoken = one.prompted if one.prompted is not None else certain
-        row = [one.span_id] if spoken or not row else [*row, one.span_id]
+        row = [one.span_id] if spoken or not row or one.agent != speaker else [*row, one.span_id]
+        speaker = one.agent
         if len(row) > len(longest):
             longest = row
     return longest

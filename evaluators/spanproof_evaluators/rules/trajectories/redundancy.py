@@ -25,10 +25,10 @@ _EDGES: Final = ".:!?*#"
 class Redundancy:
     """Bound the share of calls that were redundant (evaluators.md B28). Score: the lower bound. Never a verdict.
 
-    Lower bound: ``repeats_since_write``. Upper bound, a heuristic: calls that changed nothing (or of which that is
-    not known) and whose answer was not the first to show a value that a later call has among its arguments. A value
-    is a text of 2 to 200 characters or a number, found whole in the answer. What only the final answer uses counts as
-    redundant here: that is why it is an upper bound.
+    Lower bound: ``repeats_since_write``. Upper bound, a heuristic: these, and calls that changed nothing (or of which
+    that is not known) and whose answer was not the first to show a value that a later call has among its arguments. A
+    value is a text of 2 to 200 characters or a number, found whole in the answer. What only the final answer uses
+    counts as redundant here: that is why it is an upper bound.
     """
 
     name: str = "redundancy"
@@ -45,7 +45,8 @@ class Redundancy:
         if any(text is None for text in calls.signatures):
             return unavailable(self.name, "not_captured", "arguments are not recorded, so no share can be told")
         sure, perhaps = repeats_since_write(calls)
-        spared = _spared(calls)
+        counted = {id(call) for call in (*_spared(calls), *sure)}
+        spared = [call for call in calls.all if id(call) in counted]
         told: dict[str, Plain] = {
             "calls": len(calls.all),
             "at_least": len(sure),
@@ -68,7 +69,7 @@ class Redundancy:
 
 
 def _spared(calls: Calls) -> list[ToolCall]:
-    """Return the calls that the upper bound counts."""
+    """Return the calls that the upper bound counts beside repeats."""
     last_asked = {value: at for at, call in enumerate(calls.all) for value in _values(call.arguments)}
     phrases = {value: at for value, at in last_asked.items() if not _WORD.fullmatch(value)}
     shown: set[str] = set()
