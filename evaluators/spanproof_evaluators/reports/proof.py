@@ -26,7 +26,7 @@ class Proof:
     seen: str = ""
     span_ids: tuple[str, ...] = ()
     central: bool = True
-    """False for what went well beside it."""
+    """False for what went well beside it, and for diagnostics that could not be made."""
 
 
 def proof(one: Assessment) -> list[Proof]:
@@ -53,7 +53,8 @@ def proof(one: Assessment) -> list[Proof]:
     broken: set[str] = set()
     for result in one.results:
         if result.evaluator not in _TOLD_ALREADY and result.state in ("fail", "unavailable"):
-            state = "flag" if result.label == "diagnostic" else result.state
+            diagnostic = result.label == "diagnostic"
+            state = "flag" if diagnostic and result.state == "fail" else result.state
             broken.update(result.span_ids if result.state == "fail" else ())
             found.append(
                 Proof(
@@ -62,6 +63,7 @@ def proof(one: Assessment) -> list[Proof]:
                     name=result.evaluator,
                     what=result.explanation or because(result.reason or ""),
                     span_ids=result.span_ids,
+                    central=not (diagnostic and result.state == "unavailable"),
                 )
             )
     found += [
