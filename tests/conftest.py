@@ -20,8 +20,8 @@ from spanproof_collector.store import Store, open_store
 from spanproof_collector.store.engine import DATABASE, Engine
 
 TABLES = [
-    *("content", "current_calls", "current_trials", "dead_letters", "deletions", "log_records", "log_steps", "results", "retention"),
-    *("schema_version", "spans", "steps", "stored_traces", "tokens", "trial_traces", "trials"),
+    *("content", "current_calls", "current_trials", "dead_letters", "deletions", "log_records", "log_steps", "results"),
+    *("retention", "schema_version", "spans", "steps", "stored_traces", "tokens", "trial_traces", "trials"),
 ]
 
 LONG = [

@@ -13,7 +13,7 @@ from tests.collector.store.rows import put_spans, span_row
 
 TABLES = {
     *("spans", "log_records", "content", "steps", "log_steps", "results", "dead_letters", "schema_version"),
-    *("deletions", "retention", "tokens", "trials", "trial_traces", "stored_traces", "current_trials"),
+    *("deletions", "retention", "tokens", "trials", "trial_traces", "stored_traces", "current_trials", "current_calls"),
 }
 
 
