@@ -8,11 +8,14 @@ import pytest
 
 from spanproof_collector.model.trials import EffectClass, EffectState, ToolCall, Trial
 from spanproof_collector.model.values import Json
+from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
+from spanproof_evaluators.model.verifications import Verdict
 from spanproof_evaluators.rules import RULES
-from spanproof_evaluators.rules.trajectories import COURSE_RULES
-from tests.evaluators.factories import call, suite, trial
+from spanproof_evaluators.rules.trajectories import COURSE_RULES, calls_of
+from spanproof_evaluators.runner.measuring import measure
+from tests.evaluators.factories import assessed, call, suite, trial
 from tests.evaluators.stats.golden import golden
 from tests.shared import needs_golden
 
@@ -242,3 +245,55 @@ def test_repeats_go_with_failure_as_published_and_errors_are_those_of_the_record
             assert (said["repeats"].score or 0) >= (said["repeats_since_write"].score or 0)
     table = {flag: [sum(oks), len(oks)] for flag, oks in by_repeat.items()}
     assert table == {True: published["flag"], False: published["noflag"]}
+
+
+@needs_golden
+def test_the_founding_evaluator_of_trajectories_counts_the_same() -> None:
+    # Golden case G21: steps, errors, repeats, tools, and the longest run of its note.
+    case = golden("G21")
+    calls = [
+        made(one["tool"], one["arguments"], "ok", error=f"code {one['error_code']}" if one["error_code"] else None)
+        for one in case["inputs"]["events"]
+    ]
+    spec, expected = case["inputs"]["expected_spec"], case["expected"]
+    about = task(
+        limits={"max_tool_calls": spec["max_steps"]},
+        required_tools=spec["required"],
+        forbidden_tools=spec["forbidden"],
+    )
+    one = trial(calls=run(*calls))
+    said = {rule.name: found for rule in RULES if (found := rule.evaluate(one, about)) is not None}
+    assert [call.name for call in one.tool_calls] == expected["tools"]
+    assert len(one.tool_calls) == expected["steps"]
+    assert said["repeats"].score == expected["repeats"]
+    assert said["recovery_after_error"].score == expected["errors"]
+    assert said["identical_run"].score == 2.0
+    failed = [
+        name for name in ("budgets", "repeats", "forbidden_tools", "required_tools") if said[name].state == "fail"
+    ]
+    assert len(failed) == len(expected["findings"])
+    assert bool(failed) is not expected["clean"]
+    same = expected["argument_order_insensitive"]
+    texts = [calls_of(trial(calls=[made("x", same[side])])).signatures for side in "ab"]
+    assert (texts[0] == texts[1]) is same["same_signature"]
+
+
+def test_trials_with_an_error_are_held_against_those_without() -> None:
+    def judged(name: str, calls: list[ToolCall], outcome: Verdict) -> Assessment:
+        one = trial(name, calls=run(*calls))
+        said = tuple(found for rule in COURSE_RULES if (found := rule.evaluate(one, None)) is not None)
+        return replace(assessed(one, outcome), results=said)
+
+    found = measure(
+        [
+            judged("a", [BAD, LOOK], "verified"),
+            judged("b", [BAD], "failed"),
+            judged("c", [BAD], "unavailable"),
+            judged("d", [LOOK], "verified"),
+            judged("e", [LOOK], "failed"),
+            assessed(trial("f", calls_whole=False)),
+        ]
+    )["recovery_after_error"]
+    assert (found.numerator, found.denominator, found.unavailable) == (1, 2, 2)
+    assert found.note == "without an error 1 of 2 solved, then gave up 2, then other tool 1"
+    assert measure([judged("d", [LOOK], "verified")])["recovery_after_error"].value is None

@@ -30,6 +30,7 @@ FAILURES: Final[Mapping[str, str]] = {
     "mtbf_steps": "Steps between failed steps",
     "mtbf_trials": "Trials between unsolved ones",
     "recovered_failures": "Recovered from",
+    "recovery_after_error": "Solved after a tool error",
     "mttr_steps": "Calls to recovery",
     "mttr_seconds": "Seconds to recovery",
     "blast_radius_files": "Files changed by a failed trial",

@@ -9,7 +9,7 @@ from spanproof_evaluators.model.expected_effects import identity
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
 from spanproof_evaluators.rules import _trajectories as trajectories
-from spanproof_evaluators.rules._rule import UNSEEN
+from spanproof_evaluators.rules._rule import UNSEEN, Rule
 
 _METRICS: Final[Mapping[str, Callable[[Sequence[str], Sequence[str]], float | bool | None]]] = {
     "trajectory_exact_match": trajectories.exact_match,
@@ -96,5 +96,5 @@ def gap_of(trial: Trial) -> str | None:
     return f"the arguments of {blank} of {len(trial.tool_calls)} calls are not recorded" if blank else None
 
 
-TRAJECTORY_RULES: Final = (*(TrajectoryMatch(name=name) for name in _METRICS), TrajectoryModeMatch())
+TRAJECTORY_RULES: Final[tuple[Rule, ...]] = (*(TrajectoryMatch(name=name) for name in _METRICS), TrajectoryModeMatch())
 """One rule a metric, and one for the mode that a task asks for."""

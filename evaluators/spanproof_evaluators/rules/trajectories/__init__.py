@@ -1,7 +1,7 @@
 """Rules over the course of a trial: loops, detours, errors and what became of them. Diagnostics, never success."""
 
 from spanproof_evaluators.rules._rule import Rule
-from spanproof_evaluators.rules.trajectories._calls import calls_of, changed, error_text
+from spanproof_evaluators.rules.trajectories._calls import calls_of, changed, error_of, error_text
 from spanproof_evaluators.rules.trajectories.calls_after_completion import CallsAfterCompletion
 from spanproof_evaluators.rules.trajectories.check_before_completion import CheckBeforeCompletion
 from spanproof_evaluators.rules.trajectories.execution_errors import ExecutionErrors
@@ -16,7 +16,7 @@ from spanproof_evaluators.rules.trajectories.same_result import SameResult
 from spanproof_evaluators.rules.trajectories.step_efficiency import StepEfficiency
 from spanproof_evaluators.rules.trajectories.tool_call_validity import ToolCallValidity
 
-__all__ = ["COURSE_RULES", "calls_of", "changed", "error_text"]
+__all__ = ["COURSE_RULES", "calls_of", "changed", "error_of", "error_text"]
 
 COURSE_RULES: tuple[Rule, ...] = (
     RepeatsSinceWrite(),

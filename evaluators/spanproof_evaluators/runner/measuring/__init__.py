@@ -40,6 +40,7 @@ from spanproof_evaluators.runner.measuring.failing import (
 )
 from spanproof_evaluators.runner.measuring.progress import progress_rate, useful_progress
 from spanproof_evaluators.runner.measuring.quality import task_quality
+from spanproof_evaluators.runner.measuring.recovery import recovery_after_error
 from spanproof_evaluators.runner.measuring.reliability import (
     outcome_consistency,
     pass_measures,
@@ -96,6 +97,7 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "evidence_stated": evidence_stated,
     "outcome_coverage": outcome_coverage,
     "effect_coverage": effect_coverage,
+    "recovery_after_error": recovery_after_error,
     "mtbf_steps": mtbf_steps,
     "mtbf_trials": mtbf_trials,
     "recovered_failures": recovered_failures,
