@@ -297,7 +297,15 @@ def test_a_baseline_is_saved_listed_compared_and_removed(place: Path, capsys: py
         assert overall["measure"]["value"] == pytest.approx(
             -1 / 4
         )  # four tasks have a verdict on both sides, one is lost
+    for baseline in ("stable", "stable v1"):
+        assert run(place, "report", "--variant", "fast v2", "--baseline", baseline, *kept, "--json") == 0
+        told = json.loads(capsys.readouterr().out)["baseline"]
+        solved = told["measures"]["solve_rate"]
+        assert (told["name"], solved["numerator"], solved["denominator"], solved["excluded"]) == (
+            baseline, 4, 4, {"waiting": 1}
+        )  # fmt: skip
     assert main(["baseline", "remove", "stable", *kept]) == 0
+    assert run(place, "report", "--baseline", "stable", *kept) == 2
     assert run(place, "gate", "--variant", "fast v2", "--baseline", "stable", *kept) == 2
     assert "is no saved baseline" in capsys.readouterr().err
 

@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import Decision
 from spanproof_evaluators.model.measures import Measure
+
+CATEGORY: Final = "category: "
+"""How the numbers of categories are named among all numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class VariantReport:
     @property
     def numbers(self) -> dict[str, Measure]:
         """Every number of it by a name of its own."""
-        categories = {f"category: {name}": measure for name, measure in self.categories.items()}
+        categories = {f"{CATEGORY}{name}": measure for name, measure in self.categories.items()}
         return {**self.measures, **categories, **self.telemetry}
 
 
@@ -46,7 +50,7 @@ class Before:
     @property
     def numbers(self) -> dict[str, Measure]:
         """Every number of it, by the names that a variant's numbers have."""
-        return {**self.measures, **{f"category: {name}": measure for name, measure in self.categories.items()}}
+        return {**self.measures, **{f"{CATEGORY}{name}": measure for name, measure in self.categories.items()}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

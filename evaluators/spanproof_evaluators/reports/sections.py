@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.model.reports import CATEGORY, Report, VariantReport
 from spanproof_evaluators.reports.wording import BESIDE, SIGNALS, headline, repeated, robust
 
 TOGETHER: Final[Mapping[str, str]] = {
@@ -87,7 +87,7 @@ def categories(report: Report) -> Section | None:
     named = sorted({name for variant in report.variants for name in variant.categories})
     if not named:
         return None
-    rows = {f"category: {name}": name for name in named}
+    rows = {f"{CATEGORY}{name}": name for name in named}
     return Section(
         title="By category",
         measures={**rows, "solve_rate": "Overall"},
@@ -144,10 +144,15 @@ def shown(section: Section, report: Report, *, whole: bool) -> tuple[dict[str, s
     return told, [called for name, called in section.measures.items() if name not in told]
 
 
+def tasks_of(name: str, variant: VariantReport) -> int:
+    """Return how many tasks a number is of, so that counts come first where they are few: a category has fewer."""
+    return variant.numbers[name].n_clusters if name.startswith(CATEGORY) else variant.tasks
+
+
 def bracket(report: Report, name: str, variant: VariantReport) -> str:
     """Return the baseline's number in brackets, empty where there is none of that name."""
     if report.before is None or name not in report.before.numbers:
         return ""
     measure = report.before.numbers[name]
-    told = headline(measure, variant.tasks)
+    told = headline(measure, tasks_of(name, variant))
     return f"[{report.before.name}: {told}]"

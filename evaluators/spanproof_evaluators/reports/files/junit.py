@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.reports import Report, VariantReport
-from spanproof_evaluators.reports.sections import every
+from spanproof_evaluators.reports.sections import every, tasks_of
 from spanproof_evaluators.reports.wording import beside, clean, headline, marks, solved_because
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,7 +36,7 @@ def _suite(root: Element, variant: VariantReport, report: Report) -> None:
     for section in every(report):
         for name in section.measures:
             measure = variant.numbers[name]
-            told = "; ".join(filter(None, (headline(measure, variant.tasks), beside(measure))))
+            told = "; ".join(filter(None, (headline(measure, tasks_of(name, variant)), beside(measure))))
             SubElement(properties, "property", name=_plain(f"{section.title}/{name}"), value=_plain(told))
     for gate in variant.decision.gates:
         _gate(suite, variant.name, gate)

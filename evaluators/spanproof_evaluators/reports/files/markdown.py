@@ -6,7 +6,7 @@ from typing import Final
 
 from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
-from spanproof_evaluators.reports.sections import Section, bracket, every, shown
+from spanproof_evaluators.reports.sections import Section, bracket, every, shown, tasks_of
 from spanproof_evaluators.reports.wording import (
     beside,
     gate_says,
@@ -88,7 +88,7 @@ def _why(variant: VariantReport) -> str:
 
 def _number(variant: VariantReport, name: str, report: Report) -> str:
     measure = variant.numbers[name]
-    told = _text(" ".join(filter(None, (headline(measure, variant.tasks), bracket(report, name, variant)))))
+    told = _text(" ".join(filter(None, (headline(measure, tasks_of(name, variant)), bracket(report, name, variant)))))
     more = _text(beside(measure), 200)
     return f"{told}<br><sub>{more}</sub>" if more else told
 

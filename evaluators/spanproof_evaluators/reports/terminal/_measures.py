@@ -10,7 +10,7 @@ from rich.text import Text
 
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.reports import Report, VariantReport
-from spanproof_evaluators.reports.sections import Section, bracket, shown
+from spanproof_evaluators.reports.sections import Section, bracket, shown, tasks_of
 from spanproof_evaluators.reports.terminal._layout import (
     flow,
     padded,
@@ -57,7 +57,7 @@ def print_section(console: Console, section: Section, report: Report, *, verbose
     for name, called in measures.items():
         lines: list[Text] = []
         for variant in variants:
-            told = _chunks(variant.numbers[name], variant.tasks, columns, verbose=verbose)
+            told = _chunks(variant.numbers[name], tasks_of(name, variant), columns, verbose=verbose)
             told += (
                 [Text(words(beside_it, "", 200).plain, style="dim")]
                 if (beside_it := bracket(report, name, variant))
@@ -76,7 +76,7 @@ def print_section(console: Console, section: Section, report: Report, *, verbose
 
 def _columns(width: int, measures: Mapping[str, str], variants: Sequence[VariantReport]) -> _Columns:
     """Return the columns that fit."""
-    found = [(variant.numbers[name], variant.tasks) for name in measures for variant in variants]
+    found = [(variant.numbers[name], tasks_of(name, variant)) for name in measures for variant in variants]
     numbers = [headline(measure, tasks) for measure, tasks in found if measure.value is not None]
     labels = [words(variant.name, "", _LONGEST_NAME).cell_len for variant in variants] if len(variants) > 1 else []
     label = max(labels, default=-2) + 2
