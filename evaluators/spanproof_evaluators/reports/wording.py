@@ -29,6 +29,7 @@ SIGNALS: Final[Mapping[str, str]] = {
 BESIDE: Final[Mapping[str, str]] = {
     "progress_rate": "Milestones reached",
     "cost_per_run": "Cost per run",
+    "tokens_per_verified_outcome": "Tokens per verified outcome",
     "unverified_completions": "Unverified completions",
     "unknown_effects": "Unknown effects",
     "explicit_false_success_rate": "False success of explicit claims",

@@ -20,6 +20,7 @@ from spanproof_evaluators.runner.measuring.conduct import (
 from spanproof_evaluators.runner.measuring.consistency import tool_order_consistency, trajectory_consistency
 from spanproof_evaluators.runner.measuring.costs import cost_per_run, cost_per_verified_outcome
 from spanproof_evaluators.runner.measuring.effects import constraint_violations, effect_integrity, unknown_effects
+from spanproof_evaluators.runner.measuring.efficiency import tokens_per_verified_outcome
 from spanproof_evaluators.runner.measuring.evidence import (
     effect_coverage,
     evidence_coverage,
@@ -88,6 +89,7 @@ MEASURES: Mapping[str, Callable[[Trials], Measure]] = {
     "correct_refusal": correct_refusal,
     "over_refusal": over_refusal,
     "cost_per_run": cost_per_run,
+    "tokens_per_verified_outcome": tokens_per_verified_outcome,
     "explicit_false_success_rate": explicit_false_success_rate,
     "normal_end_false_success_rate": normal_end_false_success_rate,
     "silent_failure_share": silent_failure_share,
