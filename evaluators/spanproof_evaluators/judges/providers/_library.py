@@ -84,7 +84,8 @@ class LibraryProvider:
             return Reply(text="", refused=True)
         except (ModelAPIError, ModelRequestTimeout) as error:
             raise failure(error) from error
-        except UnexpectedModelBehavior as error:
+        except (UnexpectedModelBehavior, LookupError, TypeError, ValueError, AttributeError) as error:
+            # what is no answer of its kind fails in the library's own reading, in more ways than it names
             raise ProviderError("server_error", f"an answer that is none: {error}", again=True) from error
         return _reply(response)
 
