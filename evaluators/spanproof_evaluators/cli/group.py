@@ -15,6 +15,7 @@ COMMANDS: Final = (
     "trials",
     "show",
     "evaluate",
+    "rules",
     "verifiers",
     "replay",
     "report",

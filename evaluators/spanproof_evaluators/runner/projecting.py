@@ -59,13 +59,14 @@ class Projecting:
 
         Args:
             component: what was read together.
-            evidence: what ``stored.evidence_of`` said of trials, by ``id`` of the trial; of others it is asked.
+            evidence: what ``stored.evidence_of`` said of the trials that are evaluated, by ``id`` of the trial.
         """
         shared: Row = {"unit": self._unit, "read_at": self._at}
         for member in component.members:
             trial = member.trial
-            known = evidence.get(id(trial)) or stored.evidence_of(trial)
-            settled = self._settling.settled(trial, self._at)
+            known = evidence.get(id(trial))
+            settled = known is not None or self._settling.settled(trial, self._at)
+            known = known or stored.evidence_of(trial)
             self._trials.append({**trial_row(trial), "evidence": known, "settled": settled, **shared})
         self._traces += [{**row, **shared} for row in _trace_rows(component)]
 

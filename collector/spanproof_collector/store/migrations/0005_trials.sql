@@ -102,12 +102,12 @@ FROM
 )
 GROUP BY project, trace_id;
 
--- The trials that are still what is stored: nothing came to any of their traces since they were read, and no later
--- reading put those traces together in another way.
+-- The trials that were settled when they were read, or evaluated all the same, and that are still what is stored:
+-- nothing came to any of their traces since, and no later reading put those traces together in another way.
 CREATE VIEW IF NOT EXISTS current_trials AS
 SELECT *
 FROM trials FINAL
-WHERE (project, unit, trial) IN
+WHERE settled AND (project, unit, trial) IN
 (
     SELECT read.project, read.unit, read.trial
     FROM (SELECT project, unit, trace_id, spans, log_records, received, read_at, arrayJoin(trials) AS trial FROM trial_traces FINAL) AS read

@@ -63,6 +63,9 @@ class SqlRule:
         return {name: values[name] for name in self.parameters} if self.parameters.keys() <= values.keys() else None
 
 
+WAITING: Final = SqlRule("waiting")
+"""No rule: how many traces no statement sees."""
+
 SQL_RULES: Final[Mapping[str, SqlRule]] = {
     name: SqlRule(name)
     for name in (
@@ -95,6 +98,7 @@ WITHOUT_SQL: Final[Mapping[str, str]] = {
     "unsafe_retry": "whether a read looked a write up is told by the texts of both calls' arguments",
     "effect_ledger": "expected effects may name some arguments only, and the rows hold a hash of all of them",
     "first_divergent_effect": "expected effects may name some arguments only, and the rows hold a hash of all of them",
+    "trajectory_mode_match": "its modes compare arguments in part, and the rows hold a hash of all of them",
     "tool_argument_match": "arguments are compared one by one, and the rows hold a hash of all of them",
     "injection": "the attack's effects may name some arguments only, and its markers are looked for in answers",
     "tool_call_validity": "it holds arguments against the JSON Schema of their tool",
