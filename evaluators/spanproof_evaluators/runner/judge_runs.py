@@ -91,7 +91,7 @@ def plan(
         given = judge_input(trial, rubric, suite, declared)
         evidence = stored.evidence_of(trial)
         for judge in judges:
-            refused, flags = _family(judge, trial, allowed)
+            refused, flags = may_judge(judge, trial, allowed)
             nothing = given if isinstance(given, NotJudged) else refused
             found.append(
                 Planned(
@@ -117,7 +117,7 @@ def plan(
     return found, left
 
 
-def _family(judge: Judge, trial: Trial, allowed: frozenset[str]) -> tuple[NotJudged | None, tuple[str, ...]]:
+def may_judge(judge: Judge, trial: Trial, allowed: frozenset[str]) -> tuple[NotJudged | None, tuple[str, ...]]:
     """Return why a judge may not judge an agent, and what has to be shown where it does."""
     agents = families(trial.models) or frozenset({None})
     if judge.family is None or agents == {None}:
