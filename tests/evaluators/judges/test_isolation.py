@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -109,11 +109,12 @@ def test_the_import_contract_says_so_too() -> None:
 def test_a_trial_does_not_fit_into_what_a_judge_sees() -> None:
     # each "type: ignore" is a claim too: the type checker says so where one is not needed
     one = trial()
-    for make in (
+    wrong: list[Callable[[], JudgeInput]] = [
         lambda: JudgeInput(task="t", criteria=asked(RUBRICS["tone"]), answer=one),  # type: ignore[arg-type]
         lambda: JudgeInput(task=one, criteria=asked(RUBRICS["tone"]), answer="a"),  # type: ignore[arg-type]
         lambda: JudgeInput(task="t", criteria=asked(RUBRICS["tone"]), source=one.steps, answer="a"),  # type: ignore[arg-type]
-    ):
+    ]
+    for make in wrong:
         with pytest.raises(JudgeInputError):
             make()
     with pytest.raises(TypeError):
