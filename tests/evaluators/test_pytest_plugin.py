@@ -113,7 +113,7 @@ def test_a_false_success(spanproof, label, tmp_path):
         agent(None, tmp_path, "success")  # judged when the test is over, although nobody asks
 
 def test_no_verdict(spanproof, label):
-    with spanproof.trial("talk", variant="v1", label=label) as trial:
+    with spanproof.trial("t\\u05d0lk\\n|[x]", variant="v1", label=label) as trial:
         agent(None, None, "success")
     result = trial.result()
     assert (result.outcome.state, result.outcome.reason) == ("unavailable", "no_verifier")

@@ -16,7 +16,7 @@ from spanproof_evaluators.model.comparisons import Observation
 from spanproof_evaluators.model.decisions import Decision, Verdict
 from spanproof_evaluators.model.policies import Policy
 from spanproof_evaluators.pytest_plugin.session import Session
-from spanproof_evaluators.reports.wording import plural
+from spanproof_evaluators.reports.wording import one_line, plural
 from spanproof_evaluators.runner import assess, gate, observed
 from spanproof_instrumentation.errors import SpanproofError
 
@@ -53,7 +53,7 @@ class Decided:
         for name, decision in self.variants.items():
             print_decision(console, decision, self.policy, name, self.baseline)
         by = [
-            f"{name} {one.decision} at gate {one.decided_by}"
+            f"{one_line(name)} {one.decision} at gate {one.decided_by}"
             for name, one in self.variants.items()
             if one.decision != "pass"
         ]

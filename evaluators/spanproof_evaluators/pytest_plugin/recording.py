@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from spanproof_evaluators.pytest_plugin.functions import FunctionChecks
 from spanproof_evaluators.pytest_plugin.runs import TrialRun
@@ -18,6 +18,9 @@ from spanproof_instrumentation.snapshots import Sql
 
 Verify: TypeAlias = Predicate | str | Path
 """A function of the state before and after, answering as a ``python`` check does, or the path of a verifier file."""
+
+_LONGEST_WAIT_SECONDS: Final = 2.0
+"""How long a trial whose result nobody asks for is waited for; what comes later leaves it without a verdict."""
 
 
 class Spanproof:
@@ -129,6 +132,7 @@ class Spanproof:
         """Judge the trials whose result nobody asked for, so that the policy of the session has a verdict on them."""
         for one in self._trials:
             if one.over and not one.judged:
+                one.wait(_LONGEST_WAIT_SECONDS)
                 one.judge()
 
 

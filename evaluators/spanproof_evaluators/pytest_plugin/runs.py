@@ -21,6 +21,8 @@ from spanproof_evaluators.runner import evaluate
 from spanproof_evaluators.runner.outcome_sources import OutcomeSource
 from spanproof_instrumentation import flush, inject_environment, labels
 
+TIMEOUT_SECONDS: Final = 10.0
+QUIET_SECONDS: Final = 0.25
 _POLL_SECONDS: Final = 0.05
 
 
@@ -104,7 +106,7 @@ class TrialRun:
         )
         return self.process
 
-    def result(self, *, timeout: float = 10.0, quiet: float = 0.25) -> TrialResult:
+    def result(self, *, timeout: float = TIMEOUT_SECONDS, quiet: float = QUIET_SECONDS) -> TrialResult:
         """Return the trial with every verdict on it, when no more of it is to be expected.
 
         That is when its root has ended and nothing came for ``quiet`` seconds, or at once when a world was recorded
@@ -120,7 +122,7 @@ class TrialRun:
         """
         if not self.over:
             raise RuntimeError(f"trial {self.trial_id} has not ended: ask for its result after the block")
-        self._wait(timeout, quiet)
+        self.wait(timeout, quiet)
         assessment = self.judge()
         if assessment is None:
             raise NothingRecordedError(
@@ -135,7 +137,8 @@ class TrialRun:
         self.judged = True
         return TrialResult(assessment=found[0], kept_in=self.session.kept(), process=self.process) if found else None
 
-    def _wait(self, timeout: float, quiet: float) -> None:
+    def wait(self, timeout: float, quiet: float = QUIET_SECONDS) -> None:
+        """Wait until no more of it is to be expected, but no longer than ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and not self._settled(quiet):
             time.sleep(_POLL_SECONDS)

@@ -1,7 +1,7 @@
 """What one pytest session shares: the collector, its store, and which trials there were.
 
 With pytest-xdist the controller runs the collector. Workers and controller meet in one folder: ``needed`` says that a
-test asks for the fixture, ``collector.json`` where the collector is, ``trials-<worker>.txt`` which trials there were.
+test asks for the fixture, ``collector.json`` where the collector is, ``trials-<worker>.jsonl`` which trials there were.
 """
 
 import json
@@ -85,15 +85,15 @@ class Session:
 
     def register(self, trial_id: str) -> None:
         """Note a trial of this session."""
-        with (self.folder() / f"trials-{self._worker or 'main'}.txt").open("a", encoding="utf-8") as notes:
-            notes.write(trial_id + "\n")
+        with (self.folder() / f"trials-{self._worker or 'main'}.jsonl").open("a", encoding="utf-8") as notes:
+            notes.write(json.dumps(trial_id) + "\n")
 
     def trials(self) -> tuple[str, ...]:
         """Return the ids of all trials of this session, of every worker."""
         if self._folder is None:
             return ()
-        notes = sorted(self._folder.glob("trials-*.txt"))
-        return tuple(line for note in notes for line in note.read_text(encoding="utf-8").splitlines())
+        notes = sorted(self._folder.glob("trials-*.jsonl"))
+        return tuple(json.loads(line) for note in notes for line in note.read_text(encoding="utf-8").splitlines())
 
     @cached_property
     def suite(self) -> "Suite | None":
