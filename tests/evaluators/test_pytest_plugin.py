@@ -93,6 +93,11 @@ def test_a_policy_that_is_none_is_found_before_the_first_test(child: pytest.Pyte
     done.stderr.fnmatch_lines(["*--spanproof-policy: *polycy.yaml: there is no such file*"])
 
 
+def test_the_collector_is_there_before_the_first_test_of_the_only_worker(child: pytest.Pytester) -> None:
+    child.makepyfile("def test_it_is_there(spanproof): assert spanproof.endpoint.startswith('http://127.0.0.1:')")
+    assert child.runpytest_subprocess("-n", "1").ret == 0
+
+
 def test_workers_share_one_collector_and_what_is_unavailable_passes_nothing(
     child: pytest.Pytester, tmp_path: Path
 ) -> None:

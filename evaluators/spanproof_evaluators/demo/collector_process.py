@@ -45,7 +45,11 @@ class CollectorProcess:
         command = [sys.executable, "-m", "spanproof_evaluators", "serve", "--json", "--store", self.address]
         with self._log.open("w", encoding="utf-8") as log:
             self._process = subprocess.Popen(
-                [*command, "--grpc-port", "0", "--http-port", "0"], stdout=subprocess.PIPE, stderr=log, text=True
+                [*command, "--grpc-port", "0", "--http-port", "0"],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                process_group=0,  # Ctrl-C is for who started it: a second signal would end it at once
             )
         try:
             self.endpoint, self.http = self._wait_until_ready(self._process)

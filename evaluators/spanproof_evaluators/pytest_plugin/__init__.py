@@ -83,8 +83,9 @@ def pytest_configure_node(node: object) -> None:
     node.workerinput[_FOLDER] = str(_session(config).folder())  # type: ignore[attr-defined]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """In a worker: say that a test asks for the fixture, so that the controller starts the collector."""
+    """In a worker: say that a test asks for the fixture, before the controller is told what was collected."""
     if _is_worker(session.config) and any(FIXTURE in getattr(item, "fixturenames", ()) for item in session.items):
         _session(session.config).need()
 
