@@ -188,6 +188,18 @@ def test_the_baseline_stands_in_brackets_with_its_counts(made: Report) -> None:
             assert COUNTED.fullmatch(brackets.group(1)), brackets.group(1)
 
 
+def test_a_short_report_names_what_nobody_recorded_and_keeps_what_was_counted() -> None:
+    calls = [call() for _ in range(60)]
+    made = report([assessed(trial(calls=calls))], None, described="")
+    (failures,) = [part for part in every(made) if part.title == "Failures, recovery, reach"]
+    told, lacking = shown(failures, made, whole=False)
+    assert "mtbf_steps" in told  # none of 60 failed: that bounds how rare it is
+    assert "Files changed by a failed trial" in lacking
+    text = report_markdown(made).replace("\\", "")
+    assert "none of 60 steps failed: at least 20.0, one-sided 95 %" in text
+    assert "Files changed by a failed trial" in text.split("unavailable: ")[-2]
+
+
 def test_gates_say_of_how_many_in_junit(made: Report) -> None:
     root = ElementTree.fromstring(report_junit(made))
     for case in root.iter("testcase"):

@@ -139,7 +139,7 @@ def shown(section: Section, report: Report, *, whole: bool) -> tuple[dict[str, s
     told = {
         name: called
         for name, called in section.measures.items()
-        if any(one.numbers[name].denominator for one in report.variants)
+        if any(one.numbers[name].n_units for one in report.variants)
     }
     return told, [called for name, called in section.measures.items() if name not in told]
 

@@ -1,5 +1,7 @@
 """Failures over exposure, recovery from them, and how far one reaches."""
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -103,13 +105,13 @@ def survival(recovered: Sequence[float], censored: Sequence[float]) -> Survival 
         return None
     if min((*recovered, *censored)) < 0:
         raise ValueError("a time to recovery is not negative")
-    horizon = max((*recovered, *censored))
+    times = sorted((*recovered, *censored))
+    horizon = times[-1]
     alive, at, area = 1.0, 0.0, 0.0
     middle: float | None = None
-    for time in sorted(set(recovered)):
+    for time, count in sorted(Counter(recovered).items()):
         area += alive * (time - at)
-        risk = sum(each >= time for each in (*recovered, *censored))
-        alive *= 1 - recovered.count(time) / risk
+        alive *= 1 - count / (len(times) - bisect_left(times, time))
         at = time
         if middle is None and alive <= 0.5 + 1e-12:
             middle = time

@@ -7,6 +7,7 @@ verified one: a later effect that a receipt verifies, a later window of work wit
 whose outcome is verified. A tool's own word is none.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -128,39 +129,41 @@ class _Failure:
 
 def _failures(trials: Trials) -> Iterator[_Failure]:
     for one in inside(trials, *_LEFT):
-        calls = one.trial.tool_calls
-        for at, call in enumerate(calls):
-            if failed(call):
-                yield _followed(one, at)
+        yield from _followed(one)
 
 
-def _followed(one: Assessment, at: int) -> _Failure:
-    """Return what became of the failed call at this place."""
-    trial, call = one.trial, one.trial.tool_calls[at]
-    begun = call.started_at
-    later = trial.tool_calls[at + 1 :]
-    found: list[tuple[int, int]] = []
-    """How many calls later, and when."""
-    verified = next((number for number, each in enumerate(later, 1) if each.effect.state == "verified"), None)
-    if verified is not None:
-        found.append((verified, later[verified - 1].started_at))
-    gained = [each.time for each in trial.progress if each.window == "active" and each.delta > 0 and each.time > begun]
-    if gained and trial.timed:
-        found.append((sum(each.started_at < min(gained) for each in later), min(gained)))
-    if one.outcome.state == "verified":
-        found.append((len(later), trial.ended_at))
-    recovered: bool | None = True
-    if not found:
-        recovered = False if one.outcome.state == "failed" else None
-        found.append((len(later), trial.ended_at))
-    steps, ended = min(found)
-    return _Failure(
-        one=one,
-        id=call.span_ids[0] if call.span_ids else trial.trial_id,
-        steps=steps,
-        seconds=max(ended - begun, 0) / _SECOND if trial.timed and begun else None,
-        recovered=recovered,
-    )
+def _followed(one: Assessment) -> Iterator[_Failure]:
+    """Yield what became of each failed call of a trial, the last one first, in one walk."""
+    trial = one.trial
+    calls = trial.tool_calls
+    begins = sorted(call.started_at for call in calls) if trial.timed else []
+    gains = sorted(each.time for each in trial.progress if each.window == "active" and each.delta > 0)
+    verified: int | None = None
+    """The place of the next call whose effect a receipt verifies."""
+    for at in range(len(calls) - 1, -1, -1):
+        call = calls[at]
+        if failed(call):
+            found: list[tuple[int, int]] = []
+            if verified is not None:
+                found.append((verified - at, calls[verified].started_at))
+            gained = bisect_right(gains, call.started_at)
+            if trial.timed and gained < len(gains):
+                begun = bisect_left(begins, gains[gained]) - bisect_right(begins, call.started_at)
+                found.append((begun, gains[gained]))
+            if one.outcome.state == "verified":
+                found.append((len(calls) - 1 - at, trial.ended_at))
+            recovered = True if found else False if one.outcome.state == "failed" else None
+            steps, ended = min(found, default=(len(calls) - 1 - at, trial.ended_at))
+            known = trial.timed and call.started_at > 0
+            yield _Failure(
+                one=one,
+                id=call.span_ids[0] if call.span_ids else trial.trial_id,
+                steps=steps,
+                seconds=max(ended - call.started_at, 0) / _SECOND if known else None,
+                recovered=recovered,
+            )
+        if call.effect.state == "verified":
+            verified = at
 
 
 def recovered_failures(trials: Trials) -> Measure:
@@ -214,10 +217,10 @@ def _repair(trials: Trials, unit: Unit, read: Callable[[_Failure], float | None]
     low = (sum(times) + sum(others)) / len(known)
     note = None
     if others:
-        middle = "half never recover" if told.median is None else f"half recover within {told.median:g}"
+        middle = "half never recover" if told.median is None else f"half recover within {told.median:,.6g}"
         note = (
             f"{len(times)} recovered of {len(known)}; Kaplan-Meier: {middle}, "
-            f"mean {told.restricted_mean:.3g} up to {told.horizon:g}"
+            f"mean {told.restricted_mean:,.6g} up to {told.horizon:,.6g}"
         )
     return Measure(
         value=mean.value,
