@@ -84,6 +84,18 @@ def test_an_answer_to_a_call_that_nobody_made_is_an_orphan_once(store: Store) ->
     assert [one.prompted for one in trial.inferences] == [True, False, True]
 
 
+def test_words_before_the_agents_own_last_ones_prompt_nothing_new(store: Store) -> None:
+    user, hm = said("user", "do it"), said("assistant", "Hm.")
+    trial = trial_of(
+        store,
+        traces(
+            span("chat", chat([user], [hm]), key="m1"),
+            span("chat", chat([user, hm], [said("assistant", "Well.")]), key="m2", parent="m1", at=2),
+        ),
+    )
+    assert [one.prompted for one in trial.inferences] == [True, False]
+
+
 def test_a_failure_says_its_type_and_its_words(store: Store) -> None:
     failed = {**chat([said("user", "x")], None), "error.type": "429"}
     trial = trial_of(store, traces(span("chat", failed, error="slow down")))
