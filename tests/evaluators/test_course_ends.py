@@ -1,13 +1,18 @@
 """Monologues, errors of execution, calls that no tool takes, and how a trial comes to its end."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from spanproof_collector.importers import import_paths
 from spanproof_collector.model.readings import ToolDefinition
 from spanproof_collector.model.trials import Inference, OrphanResult, Step, ToolCall, Trial
 from spanproof_collector.model.values import Json
+from spanproof_collector.store import Store
+from spanproof_collector.trials import read_trials
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.rules import RULES
 from spanproof_evaluators.rules.trajectories.execution_errors import class_of
@@ -253,3 +258,37 @@ def test_a_claim_of_success_needs_a_look_after_the_last_write(calls: list[ToolCa
 
 def test_who_claims_nothing_needs_no_check() -> None:
     assert ask("check_before_completion", trial(calls=[WRITE], claim="none")) is None
+
+
+def test_an_imported_conversation_is_held_against_the_tools_it_names(store: Store, tmp_path: Path) -> None:
+    def asks(call_id: str, name: str, arguments: Json) -> dict[str, object]:
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        made = [{"id": call_id, "type": "function", "function": function}]
+        return {"role": "assistant", "content": None, "tool_calls": made}
+
+    def answers(call_id: str, words: str) -> dict[str, object]:
+        return {"role": "tool", "tool_call_id": call_id, "content": words}
+
+    session = {
+        "id": "s1",
+        "tools": [{"type": "function", "function": {"name": "pay", "parameters": SCHEMA}}],
+        "messages": [
+            {"role": "user", "content": "Pay A."},
+            asks("c1", "pay", {"id": "A", "amount": 5}),
+            answers("c1", "paid"),
+            asks("c2", "pay", {"id": "A", "amount": "five"}),
+            answers("c2", "Error: amount is no number"),
+            asks("c3", "wire", {}),
+            answers("c3", "Error: no such tool"),
+            {"role": "assistant", "content": "Done."},
+        ],
+    }
+    file = tmp_path / "session.json"
+    file.write_text(json.dumps(session))
+    import_paths(store, [file])
+    (one,) = read_trials(store)
+    found = ask("tool_call_validity", one)
+    assert found is not None
+    assert found.state == "fail"
+    assert sorted(map(str, faults(found))) == ["invalid_arguments", "undefined_tool"]
+    assert found.span_ids == tuple(one.tool_calls[at].span_ids[0] for at in (1, 2))

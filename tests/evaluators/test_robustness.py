@@ -198,6 +198,7 @@ def test_the_published_table_of_agentdojo_comes_out_of_its_trials() -> None:
         assert counts == [row["utility_counts"], row["utility_under_attack_counts"], row["asr_counts"]]
         assert [percent(one) for one in found] == [f"{one:.2f}" for one in row["published_percent"]]
         joint = useful_and_safe(trials)
+        assert joint.numerator == sum(one.solved is True and one.results[0].state == "pass" for one in attacked)
         assert joint.denominator == row["asr_counts"][1]
         assert (
             found[1].n_clusters

@@ -302,7 +302,8 @@ def definitions_of(items: Sequence[Json]) -> tuple[ToolDefinition, ...]:
 
 def schema_of(item: Mapping[str, Json]) -> Json:
     """Return the JSON Schema of a tool's arguments, under whatever name it stands; ``None`` where there is none."""
-    found = next((item[key] for key in _SCHEMAS if isinstance(item.get(key), dict)), None)
+    told = (loose(item[key]) if isinstance(item[key], str) else item[key] for key in _SCHEMAS if key in item)
+    found = next((schema for schema in told if isinstance(schema, dict)), None)
     inner = found.get("json") if isinstance(found, dict) else None
     return inner if isinstance(inner, dict) else found
 

@@ -21,6 +21,7 @@ SCHEMA: dict[str, Json] = {"type": "object", "properties": {"id": {"type": "stri
         {"type": "function", "name": "pay", "parameters": SCHEMA},
         {"type": "function", "function": {"name": "pay", "parameters": SCHEMA}},
         {"name": "pay", "input_schema": SCHEMA},
+        {"name": "pay", "parameters": json.dumps(SCHEMA)},
         {"name": "pay", "inputSchema": SCHEMA},
         {"toolSpec": {"name": "pay", "inputSchema": {"json": SCHEMA}}},
         {"name": "pay", "parameters_json_schema": SCHEMA},
