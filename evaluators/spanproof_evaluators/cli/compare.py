@@ -72,8 +72,12 @@ def command(
     wanted = read_filter({**given, "suites": labels, "variants": (baseline, candidate)})
     catalogue = read_tools(tools_file)
     with open_existing(address) as store:
-        found = list(assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue))
-    a, b = ([observed(one) for one in found if one.trial.variant == name] for name in (baseline, candidate))
+        # of each trial only what is compared is kept: a store holds more trials than memory does
+        found = [
+            (one.trial.variant, observed(one))
+            for one in assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue)
+        ]
+    a, b = ([seen for variant, seen in found if variant == name] for name in (baseline, candidate))
     made = compare(a, b, names=(baseline, candidate), margin=margin / 100)
     if as_json:
         from spanproof_evaluators.reports.machine import line

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -25,7 +25,10 @@ from spanproof_evaluators.cli.options import (
 from spanproof_evaluators.cli.output import console, tell
 
 if TYPE_CHECKING:
-    from spanproof_collector.model.trials import Trial
+    from spanproof_evaluators.model.assessments import Assessment
+
+LISTED: Final = 200
+"""Trials that the terminal lists."""
 
 
 @click.command("evaluate", short_help="Judge stored trials by rules and checks; store the verdicts.")
@@ -54,54 +57,101 @@ def command(
     --suite takes a file that defines the suite, --verifiers one that attaches checks to trials of any kind. Without
     either, state changes that were recorded beside a session decide; what an earlier evaluation of the same evidence
     found, a replay say, stands.
-    Trials that may still go on are left for later, and counted.
+    Trials that may still go on are left for later, and counted. However many trials there are, memory holds some
+    hundred at a time; with --json, which tells every trial, it holds all.
 
     Exit codes: 0 done, 2 could not run. What the gates say is 'spanproof report'.
     """
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import NoTrialsError
     from spanproof_evaluators.reports.wording import plural
-    from spanproof_evaluators.runner import evaluate, report
+    from spanproof_evaluators.runner import evaluate
     from spanproof_evaluators.runner.recorded_changes import RecordedChanges
 
     suite, labels = split_suites(suites)
     sources = read_verifiers(verifier_files)
     wanted = read_filter({**given, "suites": labels})
     settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
-    left: list[Trial] = []
+    left: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     catalogue = read_tools(tools_file)
+    # as many as are told: a store holds more trials than memory does
+    found = Everything() if as_json else MostUrgent()
+    idle = {name: None for one in sources for name in one.idle(())}
     with open_existing(address) as store:
-        found = list(
-            evaluate(
-                store,
-                wanted,
-                suite,
-                sources=(*sources, RecordedChanges()),
-                unit=unit,
-                settling=settling,
-                catalogue=catalogue,
-                left=left.append,
-                kept=lambda trial, sources: kept.update(sources),
-            )
-        )
-    if not found and not left:
+        for assessment in evaluate(
+            store,
+            wanted,
+            suite,
+            sources=(*sources, RecordedChanges()),
+            unit=unit,
+            settling=settling,
+            catalogue=catalogue,
+            left=lambda trial: left.update(["trials"]),
+            kept=lambda trial, sources: kept.update(sources),
+        ):
+            found.add(assessment)
+            if idle:
+                unfit = {name for one in sources for name in one.idle([assessment.trial])}
+                idle = {name: None for name in idle if name in unfit}
+    later = left["trials"]
+    if not found.count and not later:
         raise NoTrialsError(describe(wanted))
-    if left:
-        tell(f"{plural(len(left), 'trial')} not settled yet, left for later: --settle, or --include-unsettled")
-    for one in sources:
-        for name in one.idle(assessment.trial for assessment in found):
-            tell(f"verifier {name} fits none of these trials")
+    if later:
+        tell(f"{plural(later, 'trial')} not settled yet, left for later: --settle, or --include-unsettled")
+    for name in idle:
+        tell(f"verifier {name} fits none of these trials")
     for source, count in sorted(kept.items()):
         tell(f"{plural(count, 'outcome')} by {source} kept from an earlier evaluation of the same evidence")
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
+        from spanproof_evaluators.runner import report
 
-        told = report_json(report(found, suite, described=describe(wanted)))
-        click.echo(line(told | {"left_for_later": len(left), "kept": {**kept}}))
+        told = report_json(report(found.assessments, suite, described=describe(wanted)))
+        click.echo(line(told | {"left_for_later": later, "kept": {**kept}}))
         return
-    from spanproof_evaluators.model.assessments import by_urgency
     from spanproof_evaluators.reports.terminal import print_trials
 
-    print_trials(console(), by_urgency(found))
-    tell(f"{plural(len(found), 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")
+    print_trials(console(), found.assessments, marked=found.marked, total=found.count)
+    if found.count > len(found.assessments):
+        tell(f"the {len(found.assessments)} most urgent are listed; 'spanproof trials' lists every one")
+    tell(f"{plural(found.count, 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")
+
+
+class Everything:
+    """Keeps every trial: what JSON tells."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.marked: Counter[str] = Counter()
+        self._kept: list[Assessment] = []
+
+    @property
+    def assessments(self) -> "list[Assessment]":
+        """The trials that are kept."""
+        return self._kept
+
+    def add(self, one: "Assessment") -> None:
+        """Take a trial."""
+        from spanproof_evaluators.reports.wording import marks
+
+        self.count += 1
+        self.marked.update(marks(one))
+        self._kept.append(one)
+
+
+class MostUrgent(Everything):
+    """Keeps the trials that the terminal lists, and counts the others."""
+
+    @property
+    def assessments(self) -> "list[Assessment]":
+        """The most urgent trials, the most urgent first."""
+        from spanproof_evaluators.model.assessments import by_urgency
+
+        return by_urgency(self._kept)[:LISTED]
+
+    def add(self, one: "Assessment") -> None:
+        """Take a trial; let go of those that so many others come before."""
+        super().add(one)
+        if len(self._kept) >= 2 * LISTED:
+            self._kept = self.assessments

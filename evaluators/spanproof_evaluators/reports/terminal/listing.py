@@ -1,7 +1,7 @@
 """A list of trials in the terminal: one line each where that fits, else two."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -19,12 +19,21 @@ _WIDE: Final = 160
 _COLUMNS: Final = ("look at", "trial", "claim", "outcome", "effects", "solved", "status", "task", "variant")
 
 
-def print_trials(console: Console, assessments: Sequence[Assessment]) -> None:
+def print_trials(
+    console: Console, assessments: Sequence[Assessment], *, marked: Mapping[str, int] | None = None, total: int = 0
+) -> None:
     """Print how many trials need a look, then every trial; ids and marks stay whole at any width.
 
     Where nobody watches (a pipe, a file) each trial is one line, so that tools can search lines.
+
+    Args:
+        console: where to.
+        assessments: the trials that are listed.
+        marked: how many trials carry which mark, where not all of them are listed.
+        total: how many there are then.
     """
-    print_text(console, _summary(assessments))
+    found = Counter(mark for one in assessments for mark in marks(one)) if marked is None else marked
+    print_text(console, _summary(found, total or len(assessments)))
     rows = [_cells(one) for one in assessments]
     kept = [at for at in range(len(_COLUMNS)) if any(row[at] for row in rows)]
     widths = {at: max(len(_COLUMNS[at]), *(row[at].cell_len for row in rows)) for at in kept}
@@ -44,15 +53,14 @@ def print_trials(console: Console, assessments: Sequence[Assessment]) -> None:
         print_block(console, [], [*told, *([status] if one.trial.status != "complete" else [])], indent=2)
 
 
-def _summary(assessments: Sequence[Assessment]) -> Text:
+def _summary(found: Mapping[str, int], total: int) -> Text:
     """Return how many trials there are and how many of them carry which mark."""
-    found = Counter(mark for one in assessments for mark in marks(one))
     told = [
-        plural(found["FALSE SUCCESS"], "false success", "false successes"),
-        plural(found["UNKNOWN EFFECT"], "with an unknown effect", "with unknown effects"),
-        plural(found["UNPROVEN"], "unproven claim"),
+        plural(found.get("FALSE SUCCESS", 0), "false success", "false successes"),
+        plural(found.get("UNKNOWN EFFECT", 0), "with an unknown effect", "with unknown effects"),
+        plural(found.get("UNPROVEN", 0), "unproven claim"),
     ]
-    return Text.assemble((plural(len(assessments), "trial"), "bold"), f": {', '.join(told)}")
+    return Text.assemble((plural(total, "trial"), "bold"), f": {', '.join(told)}")
 
 
 def _head(one: Assessment, row: Sequence[Text]) -> list[Text]:
