@@ -7,6 +7,7 @@ from spanproof_evaluators.stats.intervals import (
     clustered_rate,
     lower_bound,
     mean_interval,
+    ratio_of_totals,
     upper_bound,
     wilson,
 )
@@ -76,3 +77,28 @@ def test_the_interval_of_a_mean_is_student_s() -> None:
 def test_an_interval_over_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one unit"):
         wilson(0, 0)
+
+
+def test_a_ratio_of_totals_is_a_mean_where_every_cluster_buys_one() -> None:
+    costs = [0.38, 0.42, 0.44, 0.41]
+    found = ratio_of_totals([(cost, 1) for cost in costs])
+    assert found == pytest.approx(mean_interval(costs), rel=1e-9)
+
+
+def test_a_ratio_of_totals_holds_what_fieller_s_quadratic_does_not_refute() -> None:
+    pairs = [(1.0, 2.0), (2.0, 3.0), (1.5, 2.0), (3.0, 4.0), (2.5, 5.0)]
+    low, high = ratio_of_totals(pairs) or (0.0, 0.0)
+    t = 2.7764451051977987  # Student's t, 4 degrees of freedom, two-sided 95 %
+    for end in (low, high):
+        rest = [x - end * y for x, y in pairs]
+        mean = sum(rest) / 5
+        error = (sum((each - mean) ** 2 for each in rest) / 4 / 5) ** 0.5
+        assert abs(mean) / error == pytest.approx(t, rel=1e-9)
+    assert low < 10 / 16 < high
+
+
+@pytest.mark.parametrize("pairs", [[], [(1.0, 1.0)], [(1.0, 1.0)] * 5, [(1.0, 1.0), (1.0, 0.0), (2.0, 0.0)]])
+def test_without_spread_or_with_too_much_of_it_a_ratio_of_totals_has_no_interval(
+    pairs: list[tuple[float, float]],
+) -> None:
+    assert ratio_of_totals(pairs) is None

@@ -99,6 +99,11 @@ def test_parts_that_do_not_add_up_are_refused() -> None:
         Measure(value=0.5, unit="trial", numerator=1, denominator=2, n_units=2, n_clusters=2, parts={"over_budget": 2})
 
 
+def test_a_figure_without_a_name_of_its_own_is_refused() -> None:
+    with pytest.raises(MeasureError, match="no figure called score"):
+        Measure(value=0.5, unit="trial", numerator=1, denominator=2, n_units=2, n_clusters=2, figures={"score": 0.7})  # type: ignore[dict-item]
+
+
 def test_aborted_trials_are_told_by_reason() -> None:
     ended = [
         ("aborted", "budget_exhausted"),

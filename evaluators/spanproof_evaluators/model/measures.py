@@ -4,15 +4,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final, Literal, NoReturn, TypeAlias
+from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
 from spanproof_evaluators.errors import MeasureError
 from spanproof_evaluators.model.canonical import Plain
 
 Number: TypeAlias = int | float | Decimal
 Unit = Literal["trial", "task", "effect", "window", "step", "usd", "token", "second", "call", "file", "row", "change"]
-AMOUNTS: Final = frozenset({"usd", "token", "second", "call", "file", "row", "change"})
-"""Units of amounts: the value is so much of it for each of what ``per`` names. Other units are what is counted."""
+"""What is counted; of an amount, what ``per`` tells so much of."""
+
+Figure = Literal["p50", "p90", "max", "one_sided_lower_95", "restricted_mean", "horizon"]
+"""What else the units of one measure say of the same thing. A composite has no name here."""
+
+_FIGURES: Final = frozenset(get_args(Figure))
 
 CENT = Decimal("0.01")
 SMALL = Decimal("0.10")
@@ -62,10 +66,12 @@ class Measure:
     parts: Mapping[str, int] = field(default_factory=dict)
     """The numerator by reason: each unit under one."""
 
-    figures: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[Figure, float] = field(default_factory=dict)
     """What else the same units say, by name: ``p50``, ``p90``, ``max`` of an amount."""
 
     def __post_init__(self) -> None:
+        if unknown := self.figures.keys() - _FIGURES:
+            raise MeasureError(f"a measure has no figure called {', '.join(sorted(unknown))}")
         if self.parts and sum(self.parts.values()) != self.numerator:
             raise MeasureError(f"{dict(self.parts)} does not add up to {self.numerator}")
         if self.value is None:
@@ -112,7 +118,7 @@ class Measure:
             "note": self.note,
             "per": self.per,
             "parts": dict(self.parts),
-            "figures": dict(self.figures),
+            "figures": {str(name): figure for name, figure in self.figures.items()},
         }
 
 

@@ -66,7 +66,7 @@ def picture(measure: Measure) -> Markup:
 
     Only numbers of ours go into it, so there is nothing to escape.
     """
-    if measure.interval is None or measure.value is None or measure.per is not None:
+    if measure.interval is None or measure.value is None or measure.per is not None or measure.unit == "usd":
         return Markup("")
     low, high = (min(max(end, 0.0), 1.0) * WIDTH for end in measure.interval)
     at = min(max(float(measure.value), 0.0), 1.0) * WIDTH

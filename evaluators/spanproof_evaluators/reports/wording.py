@@ -2,14 +2,14 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
-from spanproof_evaluators.model.measures import Measure, money
+from spanproof_evaluators.model.measures import Figure, Measure, money
 from spanproof_evaluators.model.reports import VariantReport
 from spanproof_evaluators.model.verifications import Check
 
@@ -267,12 +267,19 @@ def interval(measure: Measure) -> str:
     if measure.per is not None:
         parts = [f"95 % {'-'.join(map(quantity, measure.interval))}"] if measure.interval else []
         return ", ".join([*parts, *spread(measure)])
-    return f"{ratio(measure.interval[0])}-{ratio(measure.interval[1])}" if measure.interval else ""
+    if measure.interval is None:
+        return ""
+    return "-".join(map(_end(measure), measure.interval))
+
+
+def _end(measure: Measure) -> Callable[[float], str]:
+    """Return how an end of an interval is shown."""
+    return (lambda end: f"${money(Decimal(str(end)))}") if measure.unit == "usd" else ratio
 
 
 def spread(measure: Measure) -> list[str]:
     """Return the median, the 90th percentile and the largest of amounts, as far as they are known."""
-    called = {"p50": "median", "p90": "p90", "max": "max"}
+    called: Mapping[Figure, str] = {"p50": "median", "p90": "p90", "max": "max"}
     return [f"{words} {quantity(measure.figures[name])}" for name, words in called.items() if name in measure.figures]
 
 
@@ -301,7 +308,7 @@ def beside(measure: Measure) -> str:
     if measure.per is not None:
         parts.extend([interval(measure)] if interval(measure) else [])
     elif measure.interval:
-        parts.append(f"95 % [{ratio(measure.interval[0])}, {ratio(measure.interval[1])}]")
+        parts.append(f"95 % [{', '.join(map(_end(measure), measure.interval))}]")
     if measure.reason:
         parts.append(measure.reason)
     if measure.note:

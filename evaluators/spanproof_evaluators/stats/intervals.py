@@ -157,6 +157,30 @@ def mean_interval(values: Sequence[float], *, level: float = LEVEL) -> tuple[flo
     return fmean(values) - half, fmean(values) + half
 
 
+def ratio_of_totals(pairs: Sequence[tuple[float, float]], *, level: float = LEVEL) -> tuple[float, float] | None:
+    """Return the interval of a ratio of totals, such as cost over outcomes, from both totals of each cluster.
+
+    ``None`` for a single cluster, where all clusters are alike (the spread is not known to be 0 then), and where the
+    spread of the denominator does not keep it from being 0: then no amount is too large.
+
+    Source: E. C. Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185, over clusters.
+    """
+    count = len(pairs)
+    if count < 2:
+        return None
+    over, under = fmean(x for x, _ in pairs), fmean(y for _, y in pairs)
+    scale = _t(level, count - 1) ** 2 / (count * (count - 1))
+    spread_over = scale * sum((x - over) ** 2 for x, _ in pairs)
+    spread_under = scale * sum((y - under) ** 2 for _, y in pairs)
+    together = scale * sum((x - over) * (y - under) for x, y in pairs)
+    room = under**2 - spread_under
+    if room <= 1e-12 * under**2 or spread_over + spread_under == 0:
+        return None
+    middle = over * under - together
+    half = sqrt(max(middle**2 - room * (over**2 - spread_over), 0.0))
+    return max((middle - half) / room, 0.0), (middle + half) / room
+
+
 def clustered_rate(clusters: Sequence[tuple[int, int]], *, level: float = LEVEL) -> tuple[float, float] | None:
     """Return the interval of a rate whose units come in clusters of ``(successes, units)``: trials of one task.
 

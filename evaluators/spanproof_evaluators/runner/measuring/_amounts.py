@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import median
 
-from spanproof_evaluators.model.measures import Measure, Unit
+from spanproof_evaluators.model.measures import Figure, Measure, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def amounts(
     )
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
+def spread(values: Sequence[float]) -> dict[Figure, float]:
     """Return the median, the 90th percentile and the largest; nothing of nothing.
 
     The percentile is the smallest value that nine of ten do not exceed: one that was seen, none in between.

@@ -1,9 +1,11 @@
 """Cost: all that was billed, over runs and over verified outcomes (evaluators.md B05)."""
 
+from collections import defaultdict
 from decimal import Decimal
 
 from spanproof_evaluators.model.measures import Measure, money
 from spanproof_evaluators.runner.measuring._rates import Trials, task_key
+from spanproof_evaluators.stats.intervals import ratio_of_totals
 
 
 def cost_per_verified_outcome(trials: Trials) -> Measure:
@@ -32,6 +34,7 @@ def _cost(trials: Trials, over: Trials, *, nothing: str) -> Measure:
     elif uncovered:
         reason = f"incomplete: {uncovered} of {len(trials)} runs have no bill"
     low = spent / count if count and spent is not None else None
+    interval = _interval(trials, over) if reason is None else None
     return Measure(
         value=low if reason is None else None,
         unit="usd",
@@ -39,11 +42,27 @@ def _cost(trials: Trials, over: Trials, *, nothing: str) -> Measure:
         denominator=count,
         unavailable=uncovered,
         bounds=(low, None if uncovered else low) if low is not None else None,
-        interval=None,
-        interval_method="none: a ratio of totals",
+        interval=interval,
+        interval_method=_method(interval, reason),
         n_units=len(trials),
         n_clusters=len({task_key(one) for one in trials}),
         evidence_ids=tuple(one.trial.trial_id for one in over),
         reason=reason,
         note=f"billed for {len(bills)} of {len(trials)} runs",
     )
+
+
+def _interval(trials: Trials, over: Trials) -> tuple[float, float] | None:
+    """Return the interval of all cost over what it bought, task by task."""
+    totals: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for one in trials:
+        totals[task_key(one)][0] += float(one.trial.cost.usd or 0)
+    for one in over:
+        totals[task_key(one)][1] += 1
+    return ratio_of_totals([(cost, count) for cost, count in totals.values()])
+
+
+def _method(interval: tuple[float, float] | None, reason: str | None) -> str:
+    if interval is not None:
+        return "fieller_95_over_tasks"
+    return "none: no value" if reason else "none: too few tasks, or all alike, to tell the spread"

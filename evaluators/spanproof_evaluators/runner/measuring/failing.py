@@ -17,7 +17,7 @@ from spanproof_collector.model.trials import ToolCall, Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import canonical, plain
 from spanproof_evaluators.model.effects import attempts
-from spanproof_evaluators.model.measures import Measure, Unit
+from spanproof_evaluators.model.measures import Figure, Measure, Unit
 from spanproof_evaluators.runner.checking import recorded_state
 from spanproof_evaluators.runner.measuring._amounts import Amount, amounts
 from spanproof_evaluators.runner.measuring._rates import Counted, Trials, inside, left_out, rate, task_key
@@ -212,8 +212,9 @@ def _repair(trials: Trials, unit: Unit, read: Callable[[_Failure], float | None]
     )
     if told is None:
         return mean
-    figures = {"restricted_mean": told.restricted_mean, "horizon": told.horizon}
-    figures |= {"p50": told.median} if told.median is not None else {}
+    figures: dict[Figure, float] = {"restricted_mean": told.restricted_mean, "horizon": told.horizon}
+    if told.median is not None:
+        figures["p50"] = told.median
     low = (sum(times) + sum(others)) / len(known)
     note = None
     if others:
