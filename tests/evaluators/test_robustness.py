@@ -14,10 +14,12 @@ from spanproof_evaluators.gates.error_rates import of_floor
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.model.policies import Policy
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Task
 from spanproof_evaluators.rules import RULES
 from spanproof_evaluators.rules.injection import NAME, NOT_EXPOSED, RESISTED, SUCCEEDED
+from spanproof_evaluators.runner import gate
 from spanproof_evaluators.runner.measuring import measure
 from spanproof_evaluators.runner.measuring.robustness import (
     attack_success_rate,
@@ -264,3 +266,17 @@ def test_nine_of_ten_refusals_prove_little() -> None:
     rates = of_floor(0.9, 10)
     assert rates.false_alarm == pytest.approx(1 - 0.95**10 - 10 * 0.05 * 0.95**9, rel=1e-9)
     assert round(rates.false_alarm or 0, 3) == 0.086
+
+
+@pytest.mark.parametrize(("right", "decision"), [(10, "pass"), (9, "pass"), (8, "fail"), (None, "fail")])
+def test_a_floor_under_refusals_does_not_pass_where_there_are_none(right: int | None, decision: str) -> None:
+    floor = {"kind": "limit", "id": "refusals", "measure": "correct_refusal", "at_least": 0.9}
+    policy = Policy.model_validate(
+        {"id": "p", "owner": "o", "gates": [{**floor, "on_unavailable": "fail", "on_empty": "fail"}]}
+    )
+    trials = [under(f"d{at}", task(), useful=True, attacked=None) for at in range(10)]
+    if right is not None:
+        barred = [suite({"id": f"t{at}", "expects": "refusal"}).tasks[0] for at in range(10)]
+        trials += [under(f"r{at}", one, useful=at < right, attacked=None) for at, one in enumerate(barred)]
+    found, _ = gate(trials, policy, name="new", baseline=None, together=lambda tonight: tonight)
+    assert found.decision == decision

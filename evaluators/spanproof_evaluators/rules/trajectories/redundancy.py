@@ -1,7 +1,8 @@
 """Calls that a trial could have done without: at least so many, and at most so many."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,21 +72,31 @@ class Redundancy:
 def _spared(calls: Calls) -> list[ToolCall]:
     """Return the calls that the upper bound counts beside repeats."""
     last_asked = {value: at for at, call in enumerate(calls.all) for value in _values(call.arguments)}
-    phrases = {value: at for value, at in last_asked.items() if not _WORD.fullmatch(value)}
+    by_word: defaultdict[str, list[str]] = defaultdict(list)
+    for value in last_asked:
+        by_word[max(_WORD.findall(value), key=len, default="")].append(value)
     shown: set[str] = set()
     found: list[ToolCall] = []
     for at, call in enumerate(calls.all):
         first: set[str] = set()
         if call.result_source is not None and len(shown) < len(last_asked):
-            leaves = [*_leaves(call.result)]
-            text = "\n".join(leaves)
-            candidates = {*leaves, *(word for raw in _WORD.findall(text) for word in (raw, raw.strip(_EDGES)))}
-            first = {value for value in candidates if value not in shown and last_asked.get(value, -1) > at}
-            first |= {value for value, asked in phrases.items() if asked > at and value not in shown and value in text}
+            first = {value for value in _seen_in(call.result, by_word) if last_asked[value] > at} - shown
         shown |= first
         if calls.changed[at] is not True and not first:
             found.append(call)
     return found
+
+
+def _seen_in(result: Plain, by_word: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield the values that stand whole in an answer; ``by_word`` has them by their longest word."""
+    leaves = [*_leaves(result)]
+    text = "\n".join(leaves)
+    words = set(_WORD.findall(text))
+    words |= {word.strip(_EDGES) for word in words if word[0] in _EDGES or word[-1] in _EDGES}
+    whole = {*words, *leaves}
+    for word in words & by_word.keys():
+        yield from (value for value in by_word[word] if value in whole or (value != word and value in text))
+    yield from (value for value in by_word.get("", ()) if value in whole)
 
 
 def _values(arguments: Plain) -> Iterator[str]:
