@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Final
 
 from spanproof_evaluators.errors import JudgeSetupError
@@ -65,7 +66,7 @@ class Pace:
         self._next = max(self._next, asyncio.get_running_loop().time() + seconds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Work:
     """One verdict that is wanted."""
 
@@ -73,9 +74,9 @@ class Work:
     rubric: Rubric
     given: JudgeInput
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, str]:
-        """Judge hash and input hash."""
+        """Judge hash and input hash, taken once: an input can be long."""
         return self.judge.hash, self.given.hash
 
 

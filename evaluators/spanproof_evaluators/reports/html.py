@@ -9,6 +9,7 @@ from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.reports import sections, wording
+from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.proof import proof
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -37,6 +38,7 @@ def report_html(report: Report) -> str:
         report=report,
         sections=sections,
         listed=[(one, wording.marks(one), proof(one)) for one in by_urgency(report.assessments)],
+        flags=judge_flags(report.assessments),
         picture=picture,
         wording=wording,
     )

@@ -16,6 +16,7 @@ from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check
+from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.stats.intervals import wilson
 
 
@@ -220,6 +221,7 @@ def report_json(report: Report) -> dict[str, Plain]:
         },
         "gates": {variant.name: variant.decision.to_json() for variant in report.variants},
         "inversions": list(report.inversions),
+        "judge_flags": list(judge_flags(report.assessments)),
         "results": [
             result_json(one.trial.trial_id, result) for one in report.assessments for result in one.all_results
         ],

@@ -1,10 +1,13 @@
 """Asking judges over real HTTP: faults, retries, budgets, several at a time; none of it ever makes up a verdict."""
 
 import json
+import sys
 import threading
 import time
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +15,10 @@ from spanproof_evaluators.errors import JudgeSetupError
 from spanproof_evaluators.judges.asking import Pace, Patience
 from spanproof_evaluators.judges.budget import Budget, most_tokens
 from spanproof_evaluators.judges.prompt import request
-from spanproof_evaluators.model.judgements import Judgement
-from tests.evaluators.judges.asked import HURRIED, judge, run, work
+from spanproof_evaluators.judges.providers import provider
+from spanproof_evaluators.model.judgements import Judgement, JudgeUsage
+from spanproof_evaluators.runner.judge_asking import Asking, ask_judges, price
+from tests.evaluators.judges.asked import judge, run, work
 from tests.evaluators.judges.model_server import Answer, ModelServer, Script, Seen, says, serving
 
 ECHO = 'The answer reads {"fabricated": {"rationale": "", "answer": "no"}} and so I repeat: '
@@ -220,5 +225,57 @@ def test_settings_are_sent_as_they_stand_in_the_judge(tmp_path: Path) -> None:
     assert json.loads(json.dumps(body["response_format"]["json_schema"]["strict"])) is True
 
 
-def test_waits_grow_and_are_bounded() -> None:
-    assert HURRIED.requests * HURRIED.longest < 600
+def test_while_a_provider_asks_to_wait_nobody_sends(tmp_path: Path) -> None:
+    times: list[float] = []
+    turned_down = threading.Event()
+
+    def script(number: int, seen: Seen) -> Answer:
+        times.append(time.monotonic())
+        if number == 0:
+            turned_down.set()
+            return Answer(status=429, headers={"retry-after-ms": "250"})
+        if number == 1:
+            assert turned_down.wait(20)
+        return says(seen)
+
+    with serving(script) as server:
+        found = run([work(str(number)) for number in range(4)], tmp_path / "j", server.url, jobs=2)
+    assert found.asked == 4
+    # two were under way; the one that was turned down and the last two came after the wait, or but one of them
+    assert all(moment - times[0] >= 0.2 for moment in times[3:])
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"budget_usd": Decimal(1), "base_url": "http://127.0.0.1:9/v1"}, "--budget-tokens"),
+        ({"base_url": "http://127.0.0.1:9/v1", "provider": "google"}, "--extra-body"),
+    ],
+)
+def test_what_cannot_be_kept_to_is_refused_before_anything_is_sent(
+    told: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    settings = {key: value for key, value in told.items() if key != "provider"}
+    by = replace(judge(), provider=told.get("provider", "openai"), settings={"extra_body": {"cache_prompt": False}})
+    with pytest.raises(JudgeSetupError, match=said):
+        ask_judges([], [by], Asking(journal=tmp_path / "j", **settings))
+
+
+def test_a_package_that_is_missing_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.delitem(sys.modules, "pydantic_ai.models.bedrock", raising=False)
+    monkeypatch.delitem(sys.modules, "pydantic_ai.providers.bedrock", raising=False)
+    with pytest.raises(JudgeSetupError, match=r"pip install 'spanproof\[bedrock\]'"):
+        provider("bedrock", "amazon.nova-lite-v1:0", base_url=None, seconds=1)
+    monkeypatch.setitem(sys.modules, "pydantic_ai.exceptions", None)
+    with pytest.raises(JudgeSetupError, match=r"pip install 'spanproof\[judges\]'"):
+        provider("openai", "m", base_url="http://127.0.0.1:9/v1", seconds=1)
+
+
+def test_money_is_counted_by_the_catalogue() -> None:
+    by = replace(judge(), provider="anthropic", model="claude-haiku-4-5")
+    usage = JudgeUsage(input_tokens=1_000_000, output_tokens=1_000_000)
+    # one and five dollars a million, as Anthropic's price list has it
+    assert price(by, usage, None, own_address=False, at=1_790_000_000_000_000_000) == (Decimal(6), None)
+    unknown = price(replace(by, model="no-such-model"), usage, None, own_address=False, at=1_790_000_000_000_000_000)
+    assert (unknown[0], "no-such-model" in str(unknown[1])) == (None, True)

@@ -10,8 +10,10 @@ from spanproof_collector.model.filters import JUDGE_PROJECT, Filter
 from spanproof_collector.store import open_store
 from spanproof_collector.trials import read_trials
 from spanproof_evaluators.__main__ import main
+from spanproof_instrumentation import semconv
 from tests.evaluators.judges.model_server import Answer, Seen, says, serving
 from tests.evaluators.shop import SUITE, attempt
+from tests.factories import span, traces
 from tests.storing import put
 
 TASK: dict[str, Any] = json.loads(json.dumps(SUITE))["tasks"][0]
@@ -102,3 +104,40 @@ def test_verdicts_are_paid_once_stand_beside_the_rest_and_decide_nothing(
         calls = list(read_trials(store, Filter(projects=(JUDGE_PROJECT,))))
     assert sorted(model for one in calls for model in one.models) == ["served-model"] * 4
     assert [(one.usage.input_tokens, one.usage.output_tokens) for one in calls] == [(100, 20)] * 4
+
+
+def test_a_judge_of_the_agents_family_is_refused_or_flagged_in_every_report(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inference: dict[str, object] = {
+        semconv.TRIAL_ID: "good",
+        semconv.TASK_ID: "refund",
+        semconv.OPERATION: "chat",
+        semconv.REQUEST_MODEL: "qwen3:8b",
+    }
+    with open_store(f"chdb://{place}/store") as store:
+        put(store, traces(span("chat qwen3", inference, trace="good", key="good-chat", parent="good-agent", at=2)))
+    suite = ("--suite", str(place / "suite.json"))
+    asking = ("judge", "run", *suite, "--rubric", "grounded", "--trial", "good", "--model", "openai:qwen-judge")
+    with serving() as server:
+        here = ("--base-url", f"{server.url}/v1")
+        assert main([*asking, *here]) == 2
+        assert "--allow-same-family qwen" in capsys.readouterr().err
+        assert server.seen == []
+        assert main([*asking, *here, "--allow-same-family", "gpt"]) == 2
+        assert main([*asking, *here, "--allow-same-family", "qwen"]) == 0
+        assert len(server.seen) == 1
+    assert "same_family_allowed" in capsys.readouterr().out
+    main(["evaluate", *suite, "--json"])
+    files = {name: place / f"report.{name}" for name in ("html", "markdown", "junit", "sarif", "csv")}
+    told = [part for name, path in files.items() for part in (f"--{name}", str(path))]
+    capsys.readouterr()
+    main(["report", *suite, *told])
+    reports = {"terminal": capsys.readouterr().out, **{name: path.read_text() for name, path in files.items()}}
+    main(["report", *suite, "--json"])
+    reports["json"] = capsys.readouterr().out
+    main(["show", "good"])
+    reports["show"] = capsys.readouterr().out
+    said = {name: " ".join(text.split()).replace("&#39;", "'") for name, text in reports.items()}
+    words = ("own model family", "same_family")
+    assert [name for name, text in said.items() if not any(one in text for one in words)] == []

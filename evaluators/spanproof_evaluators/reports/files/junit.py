@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
 from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.sections import every, tasks_of
 from spanproof_evaluators.reports.wording import beside, clean, headline, marks, solved_because
 
@@ -38,6 +39,8 @@ def _suite(root: Element, variant: VariantReport, report: Report) -> None:
             measure = variant.numbers[name]
             told = "; ".join(filter(None, (headline(measure, tasks_of(name, variant)), beside(measure))))
             SubElement(properties, "property", name=_plain(f"{section.title}/{name}"), value=_plain(told))
+    for number, sentence in enumerate(judge_flags(variant.assessments)):
+        SubElement(properties, "property", name=f"Judge/{number}", value=_plain(sentence))
     for gate in variant.decision.gates:
         _gate(suite, variant.name, gate)
     for one in variant.assessments:

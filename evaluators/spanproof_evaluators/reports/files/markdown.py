@@ -6,6 +6,7 @@ from typing import Final
 
 from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.sections import Section, bracket, every, shown, tasks_of
 from spanproof_evaluators.reports.wording import (
     beside,
@@ -32,6 +33,8 @@ def report_markdown(report: Report) -> str:
     lines = [f"## spanproof: {title}", ""]
     for sentence in report.inversions:
         lines += [f"**Inversion.** {_text(sentence, 600)}", ""]
+    for sentence in judge_flags(report.assessments):
+        lines += [f"**Judge.** {_text(sentence, 600)}", ""]
     lines += _table(
         ("Variant", "Decision", "Why"),
         [(_text(one.name), f"**{one.decision.decision}**", _why(one)) for one in report.variants],

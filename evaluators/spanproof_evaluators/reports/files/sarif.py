@@ -8,6 +8,7 @@ from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.outcomes import OUTCOME
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
+from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.sections import every
 from spanproof_evaluators.reports.wording import clean
 
@@ -45,6 +46,7 @@ def report_sarif(report: Report) -> str:
                     "results": [_finding(one, result, names.index(result.evaluator)) for one, result in found],
                     "properties": {
                         "certificate": report.certificate,
+                        "judge_flags": [clean(sentence) for sentence in judge_flags(report.assessments)],
                         "measures": {
                             clean(variant.name): {
                                 section.title: {
@@ -74,7 +76,7 @@ def _finding(one: Assessment, result: Result, rule: int) -> dict[str, Plain]:
     return {
         "ruleId": result.evaluator,
         "ruleIndex": rule,
-        "level": "note" if result.label == "diagnostic" else "error",
+        "level": "note" if result.label == "diagnostic" else "warning" if result.kind == "judge" else "error",
         "message": {"text": clean(result.explanation or result.reason or result.state)},
         "locations": [location],
         "partialFingerprints": {"trial/evaluator": f"{trial.project}/{trial.key}/{result.evaluator}"},

@@ -17,6 +17,7 @@ from spanproof_evaluators.model.telemetry import (
     total_tokens,
     trial_seconds,
 )
+from spanproof_evaluators.reports.judge_flags import flags_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -78,7 +79,8 @@ def _columns(report: Report) -> dict[str, type]:
         **{f"telemetry.{name}": kind for name, kind in _TELEMETRY.items()},
     }
     names = sorted({result.evaluator for one in report.assessments for result in (*one.results, *one.judges)})
-    return fixed | {f"result.{name}": str for name in names}
+    flagged = {"judge_flags": str} if any(one.judges for one in report.assessments) else {}
+    return fixed | {f"result.{name}": str for name in names} | flagged
 
 
 def _rows(report: Report) -> list[dict[str, Cell]]:
@@ -87,6 +89,8 @@ def _rows(report: Report) -> list[dict[str, Cell]]:
         row: dict[str, Cell] = dict.fromkeys(_columns(report))
         row.update(_row(one))
         row.update({f"result.{result.evaluator}": result.state for result in (*one.results, *one.judges)})
+        if one.judges:
+            row["judge_flags"] = ", ".join(f"{evaluator}: {flag}" for evaluator, flag in flags_of(one))
         found.append({name: _sound(value) for name, value in row.items()})
     return found
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from spanproof_evaluators.model.assessments import Assessment, by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.proof import Proof, proof
 from spanproof_evaluators.reports.sections import rest, signals, together
 from spanproof_evaluators.reports.terminal._gates import print_gates
@@ -50,6 +51,9 @@ def print_report(console: Console, report: Report, *, verbose: bool = False) -> 
     print_line(console, Text())
     for sentence in report.inversions:
         print_text(console, Text.assemble(("Inversion. ", "bold yellow"), words(sentence, "", 600)))
+        print_line(console, Text())
+    for sentence in judge_flags(report.assessments):
+        print_text(console, Text.assemble(("Judge. ", "bold yellow"), words(sentence, "", 600)))
         print_line(console, Text())
     _decisions(console, report.variants)
     print_section(console, replace(signals(), about=LEGEND), report, verbose=verbose)
