@@ -13,9 +13,12 @@ from spanproof_instrumentation.barrier import attempt
 from spanproof_instrumentation.ending import Ending
 from spanproof_instrumentation.label_processor import LabelProcessor
 from spanproof_instrumentation.outbox import Limits, Outbox
+from spanproof_instrumentation.settings import CALL_GATE
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs import ReadableLogRecord, ReadWriteLogRecord
+
+    from spanproof_instrumentation.call_gate import CallGate
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -72,6 +75,7 @@ class SpanDelivery(LabelProcessor):
         self._outboxes = [Outbox(sender, limits) for sender in senders]
         self._ending = ending
         self._open: dict[int, Span] = {}
+        self._gate = attempt(None, _call_gate)
         for outbox in self._outboxes:
             ending.watch("span", outbox, self.end_open)
         if hasattr(os, "register_at_fork"):
@@ -105,6 +109,8 @@ class SpanDelivery(LabelProcessor):
         own = span.get_span_context()
         if own is not None and own.trace_flags.sampled and len(self._open) < _MOST_OPEN:
             self._open[own.span_id] = span
+        if self._gate is not None:
+            self._gate.started(span)
         for outbox in self._outboxes:
             outbox.begin()
 
@@ -115,9 +121,20 @@ class SpanDelivery(LabelProcessor):
         self._open.pop(own.span_id, None)
         for outbox in self._outboxes:
             outbox.put(span)
+        if self._gate is not None:
+            self._gate.ended(span)
 
     def _forget(self) -> None:
         self._open = {}
+
+
+def _call_gate() -> "CallGate | None":
+    url = os.environ.get(CALL_GATE)
+    if not url:
+        return None
+    from spanproof_instrumentation.call_gate import CallGate
+
+    return CallGate(url)
 
 
 class LogDelivery:

@@ -29,6 +29,9 @@ EXIT_SECONDS: Final = "SPANPROOF_EXIT_SECONDS"
 CENSUS: Final = "SPANPROOF_CENSUS"
 """A folder that ``spanproof doctor`` wants the spans of each process counted in."""
 
+CALL_GATE: Final = "SPANPROOF_CALL_GATE"
+"""Where ``spanproof suite run`` wants to be told of each call of a tool that ended, before the agent goes on."""
+
 DEFAULT_EXIT_SECONDS: Final = 2.0
 MOST_EXIT_SECONDS: Final = 5.0
 """A collector that takes one batch after the other is waited for this long, at least."""

@@ -92,20 +92,21 @@ class Collector:
             self._grpc, self._grpc_port = build_server(exporting, self._health, self._host, self._grpc_port, self._tls)
             await self._grpc.start()
             await self._http.ready.wait()
-            await self._serve_store()
+            where = Addresses(
+                host=self._host,
+                grpc_port=self._grpc_port,
+                http_port=self._http_port,
+                store=self._store.address,
+                tls=self._tls is not None,
+                tokens=self.access.required,
+            )
+            await self._serve_store(where.http)
             self._looking = asyncio.create_task(self._look_after(self._health))
             self._retaining = asyncio.create_task(keep_retention(self._store))
         except BaseException:
             await self.stop()
             raise
-        return Addresses(
-            host=self._host,
-            grpc_port=self._grpc_port,
-            http_port=self._http_port,
-            store=self._store.address,
-            tls=self._tls is not None,
-            tokens=self.access.required,
-        )
+        return where
 
     async def stop(self) -> bool:
         """Stop taking requests, commit and answer those that were taken, and let go of the ports.
@@ -136,7 +137,7 @@ class Collector:
             await self._endpoint.stop()
         return drained
 
-    async def _serve_store(self) -> None:
+    async def _serve_store(self, otlp: str) -> None:
         folder = self._store.embedded_path
         if folder is None:
             return
@@ -145,7 +146,8 @@ class Collector:
         if self._store.engine is not None:
             self._damage = DamageCheck(self._store.engine)
             self._checking = asyncio.create_task(asyncio.to_thread(self._damage.run))
-        advertise(folder, Serving(pid=os.getpid(), port=self._endpoint.port, token=self._endpoint.token))
+        serving = Serving(pid=os.getpid(), port=self._endpoint.port, token=self._endpoint.token, otlp=otlp)
+        advertise(folder, serving)
 
     async def _look_after(self, health: Health) -> None:
         """Learn of tokens that were removed, and tell who watches the health."""

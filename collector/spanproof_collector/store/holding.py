@@ -24,6 +24,8 @@ class Serving:
     port: int
     token: str
     host: str = "127.0.0.1"
+    otlp: str = ""
+    """Where it takes OTLP over HTTP; empty where it takes none."""
 
 
 class FolderLock:
@@ -88,7 +90,13 @@ def find_serving(folder: Path) -> Serving | None:
     """Return where the folder's holder answers, or ``None`` where it does not say so."""
     try:
         found = json.loads((folder / _SERVING).read_text())
-        serving = Serving(pid=found["pid"], port=found["port"], token=found["token"], host=found["host"])
+        serving = Serving(
+            pid=found["pid"],
+            port=found["port"],
+            token=found["token"],
+            host=found["host"],
+            otlp=found.get("otlp", ""),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return serving if serving.pid == holder_pid(folder) else None

@@ -17,6 +17,7 @@ COMMANDS: Final = (
     "evaluate",
     "rules",
     "verifiers",
+    "suite",
     "replay",
     "report",
     "verify-report",

@@ -14,13 +14,13 @@ from typing import Final
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.store import open_store
 from spanproof_evaluators.demo import trials
-from spanproof_evaluators.demo.collector_process import CollectorProcess
 from spanproof_evaluators.demo.witness import Witness
 from spanproof_evaluators.errors import EvaluatorError
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.suites import Suite, parse_suite
 from spanproof_evaluators.reports.html import report_html
 from spanproof_evaluators.runner import assess, evaluate, report
+from spanproof_evaluators.runner.collector_process import CollectorProcess
 
 FOLDER: Final = ".spanproof-demo"
 _MARKER: Final = "made-by-spanproof-demo"

@@ -12,6 +12,9 @@
          {"kind": "unchanged", "tables": ["customers"], "files": ["policy/*"]},
          {"kind": "answer", "contains": ["ORD-1001"], "not_contains": ["cannot"]}]}]}
 
+A task that ``spanproof suite run`` runs says where it begins, too: ``start``, ``hidden``, ``protected``, ``changes``
+and ``user`` (``model.starts``).
+
 An unknown key is refused: a misspelled limit would otherwise be no limit.
 """
 
@@ -27,6 +30,7 @@ from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.checks import AnyCheck
 from spanproof_evaluators.model.destinations import Destination
 from spanproof_evaluators.model.documents import parse_document, read_document
+from spanproof_evaluators.model.starts import DATABASE, WORLD, Change, Hidden, ScriptedUser, Start
 from spanproof_evaluators.model.verifier_files import places_named, sound
 from spanproof_evaluators.model.written import Written
 
@@ -38,6 +42,17 @@ class Limits(Written):
     max_tool_calls: int | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_cost_usd: Decimal | None = Field(default=None, ge=0, strict=False)
+    max_turns: int | None = Field(default=None, ge=0)
+    """Calls of the model."""
+
+    max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """These four only ``spanproof suite run`` can hold an agent to."""
+
+    max_processes: int | None = Field(default=None, ge=1)
+    max_disk_bytes: int | None = Field(default=None, ge=0)
+    """What the world and the agent's home may grow by."""
+
+    max_output_bytes: int | None = Field(default=None, ge=0)
 
 
 class ExpectedEffectSpec(Written):
@@ -149,6 +164,22 @@ class Task(Written):
     pass_score: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
     """The part of the checks' weights that has to pass; a required check that failed fails whatever the score."""
 
+    start: Start | None = None
+    """What the world of each attempt begins with; ``None``: an empty folder."""
+
+    hidden: Hidden | None = None
+    """Files that judge the work and that the agent never sees."""
+
+    protected: tuple[str, ...] | None = Field(default=None, strict=False)
+    """Patterns of files that the agent may not change. ``None``: with ``hidden`` files, the hooks that could turn them
+    round (``conftest.py`` and the like); else none."""
+
+    changes: tuple[Change, ...] = Field(default=(), strict=False)
+    """What happens in the world while the agent works."""
+
+    user: ScriptedUser | None = None
+    """The user, where a process plays it."""
+
     @model_validator(mode="after")
     def _without_effects(self) -> Self:
         if self.effects == "none" and self.expected_effects:
@@ -186,7 +217,13 @@ class Suite(Written):
             if task.id in seen:
                 raise ValueError(f"two tasks are called {task.id!r}")
             seen.add(task.id)
-            places_named(task.checks, self.destinations, f"task {task.id!r}")
+            who = f"task {task.id!r}"
+            own = frozenset({WORLD}) if task.start is None else task.start.destinations
+            if task.start is not None and (taken := sorted(own & self.destinations.keys())):
+                raise ValueError(f"{who} has a start state, whose world is called {taken[0]!r}: name yours otherwise")
+            places_named(task.checks, own | self.destinations.keys(), who)
+            if any(change.sql is not None for change in task.changes) and DATABASE not in own:
+                raise ValueError(f"{who} changes a database by sql, and its start has no sqlite")
         return self
 
     @cached_property

@@ -15,6 +15,7 @@
 An unknown key is refused: a misspelled condition would otherwise be no condition.
 """
 
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
@@ -104,7 +105,7 @@ def sound(checks: tuple[CheckSpec, ...], expects: Literal["change", "no_change"]
         raise ValueError("no check is required and there is no pass_score: nothing decides")
 
 
-def places_named(checks: tuple[CheckSpec, ...], destinations: dict[str, Destination], who: str) -> None:
+def places_named(checks: tuple[CheckSpec, ...], destinations: Collection[str], who: str) -> None:
     """Refuse checks that look where nothing is named.
 
     Raises:

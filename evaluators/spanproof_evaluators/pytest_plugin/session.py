@@ -17,8 +17,8 @@ import pytest
 
 if TYPE_CHECKING:
     from spanproof_collector.store import Store
-    from spanproof_evaluators.demo.collector_process import CollectorProcess
     from spanproof_evaluators.model.suites import Suite
+    from spanproof_evaluators.runner.collector_process import CollectorProcess
     from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
 
 _NEEDED: Final = "needed"
@@ -129,7 +129,7 @@ class Session:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> Where:
-        from spanproof_evaluators.demo.collector_process import CollectorProcess
+        from spanproof_evaluators.runner.collector_process import CollectorProcess
 
         given = self._config.getoption("--spanproof-store")
         folder = self._path(given) if given else self.folder() / "store"

@@ -16,6 +16,7 @@ from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check
+from spanproof_evaluators.reports.isolation import isolation
 from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.stats.intervals import wilson
 
@@ -202,6 +203,7 @@ def report_json(report: Report) -> dict[str, Plain]:
         "filter": report.filter,
         "by": report.by,
         "certificate": report.certificate,
+        "isolation": dict(isolation(report.assessments)) or None,
         "variants": {
             variant.name: {
                 "trials": variant.trials,

@@ -93,6 +93,7 @@ REASONS: Final[Mapping[str, str]] = {
     "verifiers_changed": "evaluated with another version of the verifier file",
     "evaluator_changed": "evaluated by another version of spanproof",
     "no_verifier": "no check was given",
+    "judged_when_run": "the run that made it left no verdict",
     "no_task": "no task label",
     "task_not_in_suite": "the suite does not know the task",
     "end_state_not_recorded": "nobody recorded the end state",
@@ -415,6 +416,8 @@ def yes_no(value: bool | None) -> str:
 def marks(one: Assessment) -> tuple[str, ...]:
     """Return why a trial needs a look, the gravest first; nothing where it needs none."""
     found = []
+    if any(check.kind == "tampering" and check.passed is False for check in one.outcome.checks):
+        found.append("TAMPERING")
     if one.false_success:
         found.append("FALSE SUCCESS")
     if one.unknown:

@@ -30,6 +30,8 @@ class Budgets:
         if not trial.understood:
             return Result.unavailable(self.name, reason="not_captured", explanation="no dialect recognizes any span")
         spent = _spent(trial, task.limits)
+        if not spent:
+            return None  # time, disk and the like are for whoever runs the agent to hold it to
         over = [one.line for one in spent if one.kept is False]
         if over:
             return Result(evaluator=self.name, state="fail", label="over", explanation="; ".join(over))
@@ -69,6 +71,8 @@ def _spent(trial: Trial, limits: Limits) -> list[_Spent]:
         else:
             found.append(_Spent(f"{what} {amount} <= {limit}", True))
 
+    turns = sum(1 for step in trial.steps if step.kind == "model_call")
+    hold("turns", turns, limits.max_turns, "" if turns else "no inference was recorded")
     hold("steps", sum(1 for step in trial.steps if step.kind in STEPS), limits.max_steps)
     hold("tool calls", len(trial.tool_calls), limits.max_tool_calls, "" if gaps.calls_whole else UNSEEN)
     hold("tokens", *_tokens(trial, limits.max_tokens))

@@ -17,7 +17,7 @@ from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.rules import RULES, false_success
 from spanproof_evaluators.rules.false_success import NAME as FALSE_SUCCESS
 from spanproof_evaluators.runner import stored
-from spanproof_evaluators.runner.judging import aborted, every_source, left_out, solved
+from spanproof_evaluators.runner.judging import aborted, every_source, left_out, run_source, solved
 from spanproof_evaluators.runner.outcome_sources import DefinedSource, OutcomeSource, decided, nothing_asked, words_of
 from spanproof_evaluators.runner.projecting import Projecting
 
@@ -68,6 +68,7 @@ def _judged(
             if word.source not in names
             and not nothing_asked(word.outcome)
             and (suite is None or word.source != before.suite)
+            and not (suite is not None and word.source == run_source(suite) and word.outcome.definition != suite.hash)
         )
         if suite is None and before.suite is not None:
             basis = before

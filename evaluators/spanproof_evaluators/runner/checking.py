@@ -54,7 +54,7 @@ def outcome_by_checks(
     else:
         found = replace(before, places=places_before)
     after = replace(recorded_state(trial, "after"), places=places)
-    asked = [(patience and patience.given_up(check)) or _filled(check, values) for check in checks]
+    asked = [(patience and patience.given_up(check)) or filled_in(check, values) for check in checks]
     outcome = judge(declared(asked, pass_score=pass_score, base=folder), found, after, name=name)
     if patience is not None:
         patience.learn(outcome.checks)
@@ -98,7 +98,7 @@ def recorded_state(trial: Trial, phase: Literal["before", "after"]) -> EndState:
         return EndState(missing="end_state_unreadable", answer=answer, answer_recorded=told, time=chosen.time)
 
 
-def _filled(check: CheckSpec, values: Values) -> CheckSpec | Check:
+def filled_in(check: CheckSpec, values: Values) -> CheckSpec | Check:
     """Return a check with its placeholders filled in, or that it cannot run."""
     try:
         return filled_check(check, values)

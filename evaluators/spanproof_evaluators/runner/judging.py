@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import LeftOut
@@ -10,6 +11,14 @@ from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.runner.checking import outcome_by_checks
 from spanproof_evaluators.runner.outcome_sources import RECORDED_CHANGES, STATE, OutcomeSource, outcome_by
+
+RUN_LABEL: Final = "suite_run"
+"""The label of a trial that ``spanproof suite run`` made: it was judged while its world was there."""
+
+
+def run_source(suite: Suite) -> str:
+    """Return the name of the source whose words are the verdicts of runs of a suite."""
+    return f"{suite.id} (run)"
 
 
 def left_out(trial: Trial) -> LeftOut | None:
@@ -64,6 +73,8 @@ def _by_checks(trial: Trial, suite: Suite) -> Outcome:
     if task is None:
         return Outcome.unavailable("no_task" if trial.task_id is None else "task_not_in_suite")
     name = f"{suite.id}/{task.id}"
+    if RUN_LABEL in trial.labels:
+        return Outcome.unavailable("judged_when_run", verifier=name)
     if not task.checks:
         return Outcome.unavailable("no_verifier")
     reason = left_out(trial)

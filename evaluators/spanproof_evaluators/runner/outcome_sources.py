@@ -8,7 +8,7 @@ from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.outcomes import EffectOfTrial, Outcome, Word
 from spanproof_evaluators.model.verifications import Verdict
 
-NOTHING_ASKED: Final = ("no_verifier", "no_task", "task_not_in_suite")
+NOTHING_ASKED: Final = ("no_verifier", "no_task", "task_not_in_suite", "judged_when_run")
 """Reasons of an outcome that say only that nobody declared a check."""
 
 RECORDED_CHANGES: Final = "recorded_changes"

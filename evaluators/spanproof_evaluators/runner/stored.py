@@ -54,7 +54,7 @@ def rows(assessment: Assessment, basis: Basis, at: int) -> list[ResultRow]:
         "rules": RULES_VERSION,
         "results": [result.evaluator for result in assessment.results],
         **_told(assessment.outcome),
-        "words": [{"source": one.source, "declared": one.declared, **_whole(one.outcome)} for one in basis.words],
+        "words": [{"source": one.source, "declared": one.declared, **outcome_json(one.outcome)} for one in basis.words],
     }
     verdict = replace(assessment.outcome.as_result(), details=details)
     return [_row(trial, result, at) for result in (verdict, *assessment.results)]
@@ -220,9 +220,14 @@ def _told(outcome: Outcome) -> dict[str, Plain]:
     }
 
 
-def _whole(outcome: Outcome) -> dict[str, Plain]:
+def outcome_json(outcome: Outcome) -> dict[str, Plain]:
     """Return an outcome with all that it says."""
     return {"state": outcome.state, "reason": outcome.reason, "version": outcome.version, **_told(outcome)}
+
+
+def outcome_of_json(told: Mapping[str, Plain]) -> Outcome:
+    """Return an outcome as it was kept."""
+    return _outcome(str(told.get("state")), str(told.get("reason", "")), str(told.get("version", "")), told)
 
 
 def _word(told: Mapping[str, Plain]) -> Word:
@@ -230,7 +235,7 @@ def _word(told: Mapping[str, Plain]) -> Word:
     return Word(
         source=str(told.get("source")),
         declared=told.get("declared") is True,
-        outcome=_outcome(str(told.get("state")), str(told.get("reason", "")), str(told.get("version", "")), told),
+        outcome=outcome_of_json(told),
     )
 
 

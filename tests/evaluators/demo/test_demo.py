@@ -16,7 +16,7 @@ from rich.console import Console
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.store import open_store
-from spanproof_evaluators.demo.collector_process import CollectorProcess, CollectorProcessError
+from spanproof_evaluators.runner.collector_process import CollectorProcess, CollectorProcessError
 from spanproof_evaluators.demo.run import DemoFolderError, run_demo
 from spanproof_evaluators.demo.world import World
 from spanproof_evaluators.model.suites import read_suite

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from spanproof_evaluators.model.assessments import Assessment, by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
+from spanproof_evaluators.reports.isolation import isolation_words
 from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.proof import Proof, proof
 from spanproof_evaluators.reports.sections import rest, signals, together
@@ -48,6 +49,8 @@ def print_report(console: Console, report: Report, *, verbose: bool = False) -> 
     print_text(console, words(title, "bold"))
     if report.filter and report.filter not in (f"suite {report.suite_id}", f"suite={report.suite_id}"):
         print_text(console, words(f"where {report.filter}", "dim", 400))
+    if (shut := isolation_words(report.assessments)) is not None:
+        print_text(console, words(shut, "dim", 400))
     print_line(console, Text())
     for sentence in report.inversions:
         print_text(console, Text.assemble(("Inversion. ", "bold yellow"), words(sentence, "", 600)))

@@ -1,4 +1,7 @@
-"""A collector in a process of its own: ``spanproof serve`` on an embedded store, on ports that the system picks."""
+"""A collector in a process of its own: ``spanproof serve`` on ports that the system picks.
+
+It ends with the process that started it, however that ends: its standard input closes then.
+"""
 
 import json
 import selectors
@@ -14,6 +17,13 @@ from spanproof_evaluators.errors import EvaluatorError
 _LONGEST_START: Final = 30.0
 _LONGEST_STOP: Final = 30.0
 _LAST_WORDS: Final = 2000
+_PROGRAM: Final = (
+    "import os, signal, sys, threading\n"
+    "threading.Thread(target=lambda: (os.read(0, 1), os.kill(os.getpid(), signal.SIGTERM)),"
+    " daemon=True).start()\n"
+    "from spanproof_evaluators.__main__ import main\n"
+    "sys.exit(main(sys.argv[1:]))\n"
+)
 
 
 class CollectorProcessError(EvaluatorError):
@@ -28,8 +38,9 @@ class CollectorProcessError(EvaluatorError):
 class CollectorProcess:
     """Runs while its block does. SIGTERM ends it, and what it acknowledged is durable then."""
 
-    def __init__(self, folder: Path, *, log: Path) -> None:
-        self.address = f"chdb://{folder.resolve()}"
+    def __init__(self, store: Path | str, *, log: Path) -> None:
+        """Take the folder of an embedded store, or the address of any."""
+        self.address = store if isinstance(store, str) else f"chdb://{store.resolve()}"
         self.endpoint = ""
         """Where it takes OTLP over gRPC."""
 
@@ -42,14 +53,15 @@ class CollectorProcess:
 
     def __enter__(self) -> Self:
         started = time.monotonic()
-        command = [sys.executable, "-m", "spanproof_evaluators", "serve", "--json", "--store", self.address]
+        command = [sys.executable, "-c", _PROGRAM, "serve", "--json", "--store", self.address]
         with self._log.open("w", encoding="utf-8") as log:
             self._process = subprocess.Popen(
                 [*command, "--grpc-port", "0", "--http-port", "0"],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                process_group=0,  # Ctrl-C is for who started it: a second signal would end it at once
+                start_new_session=True,  # Ctrl-C is for who started it: a second signal would end it at once
             )
         try:
             self.endpoint, self.http = self._wait_until_ready(self._process)
@@ -80,6 +92,18 @@ class CollectorProcess:
         if code != 0 and error is None:
             raise CollectorProcessError(f"ended with {code}", self._log)
 
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it as a crash does, and take no offence."""
+        if self._process is not None:
+            self._process.kill()
+            self._end(self._process)
+            self._process = None
+
     def _wait_until_ready(self, process: "subprocess.Popen[str]") -> tuple[str, str]:
         assert process.stdout is not None  # it is a pipe
         with selectors.DefaultSelector() as selector:  # select() itself knows no descriptor above 1023
@@ -94,6 +118,7 @@ class CollectorProcess:
 
     def _end(self, process: "subprocess.Popen[str]") -> int:
         code = process.wait(_LONGEST_STOP)
-        if process.stdout is not None:
-            process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
         return code
