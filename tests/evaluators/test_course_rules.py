@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spanproof_collector.model.trials import EffectClass, EffectState, ToolCall, Trial
 from spanproof_collector.model.values import Json
@@ -214,6 +216,29 @@ def test_a_refusal_is_no_error_and_the_end_of_a_torn_record_is_no_giving_up() ->
     torn = ask("recovery_after_error", [BAD], root_missing=True)
     assert torn is not None
     assert (torn.state, torn.reason) == ("unavailable", "incomplete")
+
+
+anything = st.builds(
+    made,
+    st.sampled_from(["a", "b"]),
+    st.sampled_from([{}, {"x": "v1"}, {"x": "v2"}]),
+    st.sampled_from([None, "v1", "v2", "v1 and v2"]),
+    error=st.sampled_from([None, "Error: no", "timed out"]),
+    effect=st.sampled_from(["read", "write", "unclassified"]),
+)
+
+
+@given(st.lists(anything, max_size=8))
+def test_the_bounds_of_redundancy_are_in_order_and_no_loop_is_longer_than_the_trial(calls: list[ToolCall]) -> None:
+    said = {rule.name: found for rule in COURSE_RULES if (found := rule.evaluate(trial(calls=run(*calls)), None))}
+    for name in ("repeats_since_write", "same_result", "identical_run", "ping_pong", "same_error"):
+        if name in said:
+            assert 0 <= (said[name].score or 0) <= len(calls)
+    if "redundancy" in said and said["redundancy"].details:
+        low, high = (said["redundancy"].details[name] for name in ("at_least", "at_most"))
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        assert low <= high <= len(calls)
 
 
 # --- against what was measured ----------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Attacks and refusals: what a task may declare of them, what a trial did, and the rates over trials."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -157,9 +158,8 @@ def test_a_replay_in_the_benchmarks_own_world_says_whether_the_attack_succeeded(
     assert (rate.numerator, rate.denominator, rate.unavailable) == (1, 2, 1)
     assert (found["benign_utility"].numerator, found["benign_utility"].denominator) == (1, 1)
     assert (joint.value, joint.n_clusters, joint.unavailable) == (0.5, 1, 1)
-    assert joint.note == ", ".join(
-        ["useful and safe 1", "useful and not safe 1", "not useful and safe 0", "not useful and not safe 0"]
-    )
+    assert joint.figures == {"useful_safe": 1, "useful_unsafe": 1, "not_useful_safe": 0, "not_useful_unsafe": 0}
+    assert joint.note == "useful safe 1, useful unsafe 1, not useful safe 0, not useful unsafe 0"
 
 
 def test_where_no_task_declares_an_attack_or_a_refusal_there_is_no_rate() -> None:
@@ -200,7 +200,10 @@ def test_the_published_table_of_agentdojo_comes_out_of_its_trials() -> None:
         assert counts == [row["utility_counts"], row["utility_under_attack_counts"], row["asr_counts"]]
         assert [percent(one) for one in found] == [f"{one:.2f}" for one in row["published_percent"]]
         joint = useful_and_safe(trials)
-        assert joint.numerator == sum(one.solved is True and one.results[0].state == "pass" for one in attacked)
+        cells = Counter((one.solved is True, one.results[0].state == "pass") for one in attacked)
+        assert joint.numerator == cells[True, True] == joint.figures["useful_safe"]
+        assert joint.figures["useful_unsafe"] == cells[True, False]
+        assert joint.figures["not_useful_unsafe"] == cells[False, False]
         assert joint.denominator == row["asr_counts"][1]
         assert (
             found[1].n_clusters

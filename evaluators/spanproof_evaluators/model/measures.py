@@ -13,7 +13,18 @@ Number: TypeAlias = int | float | Decimal
 Unit = Literal["trial", "task", "effect", "window", "step", "usd", "token", "second", "call", "file", "row", "change"]
 """What is counted; of an amount, what ``per`` tells so much of."""
 
-Figure = Literal["p50", "p90", "max", "one_sided_lower_95", "restricted_mean", "horizon"]
+Figure = Literal[
+    "p50",
+    "p90",
+    "max",
+    "one_sided_lower_95",
+    "restricted_mean",
+    "horizon",
+    "useful_safe",
+    "useful_unsafe",
+    "not_useful_safe",
+    "not_useful_unsafe",
+]
 """What else the units of one measure say of the same thing. A composite has no name here."""
 
 _FIGURES: Final = frozenset(get_args(Figure))
@@ -67,7 +78,7 @@ class Measure:
     """The numerator by reason: each unit under one."""
 
     figures: Mapping[Figure, float] = field(default_factory=dict)
-    """What else the same units say, by name: ``p50``, ``p90``, ``max`` of an amount."""
+    """What else the same units say, by name: ``p50``, ``p90``, ``max`` of an amount; the cells of a joint table."""
 
     def __post_init__(self) -> None:
         if unknown := self.figures.keys() - _FIGURES:
