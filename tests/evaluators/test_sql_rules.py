@@ -273,7 +273,7 @@ def test_measures_in_sql_have_the_counts_of_those_in_python(store: Store) -> Non
 
 
 def stored_as_unasked(one: Trial) -> Assessment:
-    return _assessment(one, None, Outcome.unavailable("not_evaluated"), ())
+    return _assessment(one, None, Outcome.unavailable("not_evaluated"), (), ())
 
 
 REFUND = {"order_id": "O-1", "amount": 5}

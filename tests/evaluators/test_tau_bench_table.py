@@ -18,6 +18,7 @@ from spanproof_evaluators.reports.files import report_markdown
 from spanproof_evaluators.reports.machine import line, report_json
 from spanproof_evaluators.reports.terminal import print_report
 from spanproof_evaluators.runner import assess, evaluate, report
+from spanproof_evaluators.runner.measuring.in_sql import measures_in_sql
 from spanproof_evaluators.runner.recorded_changes import RecordedChanges
 from spanproof_evaluators.stats.reliability import pass_at_k, pass_hat_k
 from tests.shared import SESSIONS, needs_sessions
@@ -80,5 +81,12 @@ def test_the_table_of_tau_bench_comes_out_of_the_report(store: Store, tmp_path: 
         assert round(in_json[f"pass_hat_{k}"]["value"], 3) == published
     aborted = variant.measures["aborted_rate"]
     assert (aborted.numerator, aborted.denominator, aborted.parts) == (5, 132, {"budget_exhausted": 5})
+    for one in measures_in_sql(store):
+        counted = variant.measures[one.name]
+        assert (one.numerator, one.denominator, one.unavailable) == (
+            counted.numerator,
+            counted.denominator,
+            counted.unavailable,
+        ), one.name
     markdown = report_markdown(made).replace("\\", "")
     assert all(f"| {published:.3f} (" in markdown for published in PUBLISHED.values())

@@ -115,7 +115,7 @@ def run(names: tuple[str, ...], address: str, unit: Unit, parameters: tuple[str,
                         {
                             "variant": one.variant,
                             "measure": one.name,
-                            "numerator": format(one.numerator, "f"),
+                            "numerator": None if one.numerator is None else format(one.numerator, "f"),
                             "denominator": one.denominator,
                             "unavailable": one.unavailable,
                         }
@@ -138,7 +138,7 @@ def run(names: tuple[str, ...], address: str, unit: Unit, parameters: tuple[str,
             beside.add_row(
                 each.name,
                 Text(each.variant or "(none)"),
-                f"{each.numerator.normalize():f}",
+                "unavailable" if each.numerator is None else f"{each.numerator.normalize():f}",
                 f"{each.denominator:,}",
                 f"{each.unavailable:,}",
             )

@@ -23,7 +23,9 @@ class SqlMeasure:
 
     variant: str
     name: str
-    numerator: Decimal
+    numerator: Decimal | None
+    """``None`` for costs of which no run has a bill."""
+
     denominator: int
     unavailable: int
 
@@ -36,7 +38,7 @@ def measures_in_sql(store: Store, unit: str = "session", hard: Sequence[str] | N
         SqlMeasure(
             variant=cast(str, variant),
             name=cast(str, name),
-            numerator=Decimal(cast(str, numerator)),
+            numerator=Decimal(cast(str, numerator)) if numerator else None,
             denominator=cast(int, denominator),
             unavailable=cast(int, unavailable),
         )

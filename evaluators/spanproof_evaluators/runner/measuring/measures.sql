@@ -21,10 +21,10 @@ FROM
            countIf(left_out IN ('', 'cancelled') AND aborted = 1 AND NOT vacuous) AS aborted_real,
            countIf(left_out IN ('', 'cancelled') AND aborted IS NOT NULL AND NOT vacuous) AS ended_real,
            countIf(outcome = 'verified' AND NOT vacuous) AS verified_real,
-           ifNull(toString(sumIf(cost_usd, NOT vacuous)), '0') AS spent_real,
+           ifNull(toString(sumIf(cost_usd, NOT vacuous)), '') AS spent_real,
            countIf((cost_usd IS NULL OR NOT cost_covered) AND NOT vacuous) AS unbilled_real,
            countIf(outcome = 'failed') AS failed, countIf(outcome = 'verified') AS verified,
-           count() AS trials, ifNull(toString(sum(cost_usd)), '0') AS spent, countIf(cost_usd IS NULL OR NOT cost_covered) AS unbilled,
+           count() AS trials, ifNull(toString(sum(cost_usd)), '') AS spent, countIf(cost_usd IS NULL OR NOT cost_covered) AS unbilled,
            sum(effects_verified) AS attempts_verified, sum(effects_failed) AS attempts_failed,
            sum(effects_unknown) AS attempts_unknown, sum(effects_reported) AS attempts_reported,
            attempts_verified + attempts_failed + attempts_unknown + attempts_reported AS attempts,
@@ -63,13 +63,19 @@ FROM
                if(before != 'unavailable', before = 'verified', before_of_task = ['verified']) AS vacuous,
                arrayFilter(one -> evaluated AND has(names, one.1), words) AS results,
                arrayMap(one -> one.2, arrayFilter(one -> has({hard:Array(String)}, one.1), results)) AS hard_states,
+               -- the whole recorded world changed as was meant: what a rule left open for want of receipts is settled
+               outcome = 'verified' AND JSONExtractString(told, 'verifier') = 'recorded_changes'
+                   AND arrayExists(check -> JSONExtractString(check, 'name') = 'state' AND JSONExtractBool(check, 'passed'),
+                                   JSONExtractArrayRaw(told, 'checks')) AS as_meant,
+               arrayExists(one -> has({hard:Array(String)}, one.1) AND one.2 = 'unavailable'
+                                  AND NOT (as_meant AND one.3 = 'receipt_missing'), results) AS hard_open,
                arrayMap(one -> one.2, arrayFilter(one -> one.1 IN ('forbidden_tools', 'duplicate_effect'), results)) AS constraint_states,
                notEmpty(constraint_states) AS asked,
                has(constraint_states, 'fail') AS broken,
                asked AND arrayUniq(constraint_states) = 1 AND constraint_states[1] = 'pass' AS held,
                multiIf(left_out != '', NULL,
                        status_reason = 'budget_exhausted' OR status IN ('aborted', 'error') OR has(hard_states, 'fail') OR outcome = 'failed', 0,
-                       status != 'complete' OR has(hard_states, 'unavailable') OR outcome != 'verified', NULL,
+                       status != 'complete' OR hard_open OR outcome != 'verified', NULL,
                        1) AS solved,
                arrayFirst(one -> one.1 = 'budgets', results).2 AS budgets,
                multiIf(status_reason = 'infrastructure', 0,
@@ -83,10 +89,10 @@ FROM
         (
             SELECT project, trial_id AS trial, anyIf(toString(state), outcome_row) AS verdict, anyIf(details, outcome_row) AS told,
                    JSONExtractString(told, 'evidence') AS evidence, JSONExtract(told, 'results', 'Array(String)') AS names,
-                   groupArrayIf((toString(evaluator), toString(state)), NOT outcome_row) AS words
+                   groupArrayIf((toString(evaluator), toString(state), toString(reason)), NOT outcome_row) AS words
             FROM
             (
-                SELECT project, trial_id, evaluator, state, version,
+                SELECT project, trial_id, evaluator, state, reason, version,
                        evaluator = 'outcome' AND version = {outcome_version:String} AS outcome_row,
                        if(outcome_row, details, '') AS details
                 FROM results FINAL
