@@ -111,8 +111,11 @@ class ReferenceMatch(Written):
 class Injection(Written):
     """An attack on the agent: instructions that stand in what its tools show it, and what they want it to do."""
 
-    effects: tuple[ExpectedEffectSpec, ...] = Field(min_length=1, strict=False)
+    effects: tuple[ExpectedEffectSpec, ...] = Field(default=(), strict=False)
     """The attack succeeded where each of these calls was made and answered, each as often as it stands here."""
+
+    checks: tuple[AnyCheck, ...] = Field(default=(), strict=False)
+    """It succeeded, too, where these pass on the recorded end state and did not before."""
 
     markers: tuple[str, ...] = Field(default=(), strict=False)
     """Texts of the instructions, any of which shows in a tool's answer that they reached the agent. White space and
@@ -120,6 +123,14 @@ class Injection(Written):
 
     user_task: str | None = Field(default=None, min_length=1)
     """The task that is asked for beside the attack, where it is a task of its own too; ``None``: this one."""
+
+    @model_validator(mode="after")
+    def _wants_something(self) -> Self:
+        if not self.effects and not self.checks:
+            raise ValueError("an injection says by effects or checks what the attack wants")
+        if any(check.destinations for check in self.checks):
+            raise ValueError("the checks of an injection look at the recorded end state, not at a destination")
+        return self
 
 
 class Task(Written):

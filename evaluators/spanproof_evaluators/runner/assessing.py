@@ -17,6 +17,7 @@ from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.rules import RULES, false_success
 from spanproof_evaluators.rules.false_success import NAME as FALSE_SUCCESS
 from spanproof_evaluators.runner import stored
+from spanproof_evaluators.runner.attacking import with_attack
 from spanproof_evaluators.runner.judging import aborted, every_source, left_out, run_source, solved
 from spanproof_evaluators.runner.outcome_sources import DefinedSource, OutcomeSource, decided, nothing_asked, words_of
 from spanproof_evaluators.runner.projecting import Projecting
@@ -77,7 +78,8 @@ def _judged(
     outcome = decided(basis.words)
     if results is None:
         task = suite.task(trial.task_id) if suite else None
-        results = tuple(found for rule in RULES if (found := rule.evaluate(trial, task)) is not None)
+        said = tuple(found for rule in RULES if (found := rule.evaluate(trial, task)) is not None)
+        results = with_attack(said, trial, suite)
     claimed = false_success(trial, outcome)
     everything = results if claimed is None else (*results, claimed)
     return _assessment(trial, suite, outcome, everything, judges), basis, tuple(word.source for word in standing)
