@@ -108,7 +108,8 @@ async def ask(work: Work, desk: Desk) -> Judgement:
 
     Raises:
         BudgetSpentError: the next request could pass the ceiling.
-        JudgeSetupError: the provider turns every request down, or the journal cannot be written.
+        JudgeSetupError: the provider turns every request down, or wants to be left alone for long, or the journal
+            cannot be written.
     """
     from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
@@ -120,8 +121,8 @@ async def ask(work: Work, desk: Desk) -> Judgement:
         failed = state.outcome.exception() if state.outcome else None
         asked_for = failed.retry_after if isinstance(failed, _FailedError) else None
         if asked_for is not None:
-            desk.pace.pause(asked_for)
-        return drawn + (asked_for or 0.0)
+            desk.pace.pause(asked_for)  # for everybody, this verdict included
+        return drawn
 
     try:
         async for attempt in AsyncRetrying(
@@ -176,7 +177,7 @@ async def _once(work: Work, desk: Desk, sent: Request) -> tuple[Answers, Reply]:
                 str(error),
                 again=error.again and not too_long,
                 retry_after=error.retry_after,
-                fatal=error.fatal,
+                fatal=error.fatal or too_long,
             ) from error
         if reply.usage.total is not None:
             took = _spent(work, desk, reply.usage, reply.served_model)

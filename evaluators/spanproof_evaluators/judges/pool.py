@@ -26,7 +26,10 @@ class Judged:
     """Verdicts that the journal held already."""
 
     left: int = 0
-    """Verdicts that the budget did not reach."""
+    """Verdicts that were not asked for, because the run ended early."""
+
+    stopped: str | None = None
+    """Why it did, where that was not the budget."""
 
 
 def judge_all(
@@ -47,7 +50,8 @@ def judge_all(
         progress: told of how many verdicts there are, and of how many are wanted.
 
     Raises:
-        JudgeSetupError: a provider turns every request down or cannot be reached, or the journal cannot be written.
+        JudgeSetupError: a provider turns every request down or cannot be reached, or the journal cannot be written, and
+            that before there is any verdict. After one the run ends early.
     """
     wanted = {work.key: work for work in works}
     found = Judged()
@@ -87,6 +91,13 @@ async def _ask_all(
             except BudgetSpentError:
                 stopped = True
                 found.left += 1
+                continue
+            except JudgeSetupError as error:
+                if not found.asked:
+                    raise  # nothing came of this run
+                stopped = True
+                found.left += 1
+                found.stopped = found.stopped or str(error)
                 continue
             found.verdicts[work.key] = verdict
             found.asked += 1

@@ -37,7 +37,10 @@ class JudgeReport:
     """Verdicts that were there already."""
 
     left: int
-    """Verdicts that the budget did not reach."""
+    """Verdicts that were not asked for, because the run ended early."""
+
+    stopped: str | None
+    """Why it did, where that was not the budget."""
 
     tokens: int
     usd: Decimal | None
@@ -66,7 +69,8 @@ def judged_json(report: JudgeReport) -> dict[str, Plain]:
         "flags": plain(dict(sorted(Counter(flag for one in verdicts for flag in one.flags).items()))),
         "asked": report.asked,
         "kept": report.kept,
-        "left_by_budget": report.left,
+        "left": report.left,
+        "stopped": report.stopped,
         "left_for_later": report.left_for_later,
         "unanswered_before": report.unanswered,
         "spent": {"tokens": report.tokens, "usd": None if usd is None else format(usd, "f")},
@@ -137,7 +141,8 @@ def summary(report: JudgeReport) -> list[str]:
     if report.left_for_later:
         lines.append(f"{plural(report.left_for_later, 'trial')} not settled yet, left for later")
     if report.left:
-        lines.append(f"the budget ended: {plural(report.left, 'verdict')} left. Run it again to go on")
+        why = report.stopped or "the budget ended"
+        lines.append(f"{why}. {plural(report.left, 'verdict')} left: run it again to go on")
     return lines
 
 

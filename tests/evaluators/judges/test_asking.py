@@ -65,7 +65,6 @@ def test_a_fault_that_passes_costs_another_request(name: str, tmp_path: Path) ->
 
 LASTING = {
     "too many requests": (Answer(status=429), "rate_limited", 5),
-    "a wait that is too long": (Answer(status=429, headers={"retry-after": "3600"}), "rate_limited", 1),
     "an error of the server": (Answer(status=500), "server_error", 5),
     "truncated JSON": (Answer(text='{"consistent": '), "malformed", 3),
     "another schema": (Answer(text='{"verdict": "good"}'), "malformed", 3),
@@ -136,11 +135,26 @@ def test_no_answer_is_asked_for_again_by_the_next_run_and_an_unreadable_one_only
     assert (verdict.state, len(server.seen)) == ("pass", 1)
 
 
-def test_a_key_that_is_not_taken_ends_the_run_at_once(tmp_path: Path) -> None:
-    with serving(always(Answer(status=401))) as server:
+ENDS = {
+    "a key that is not taken": Answer(status=401),
+    "no such model": Answer(status=404),
+    "no credit": Answer(status=402),
+    "a wait that is too long": Answer(status=429, headers={"retry-after": "3600"}),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_every_request_would_come_to_ends_the_run(name: str, tmp_path: Path) -> None:
+    works = [work(str(number)) for number in range(9)]
+    with serving(always(ENDS[name])) as server:
         with pytest.raises(JudgeSetupError, match="openai:qwen-judge"):
-            run([work(str(number)) for number in range(9)], tmp_path / "j", server.url)
+            run(works, tmp_path / "j", server.url)
         assert len(server.seen) == 1
+    with serving(lambda number, seen: ENDS[name] if number == 2 else says(seen)) as server:
+        found = run(works, tmp_path / "k", server.url)
+        assert (found.asked, found.left, len(server.seen)) == (2, 7, 3)
+        assert "openai:qwen-judge" in str(found.stopped)
+        assert run(works, tmp_path / "k", server.url).kept == 2
 
 
 def test_a_server_that_is_not_there_ends_the_run(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def command(
 
     A run that was stopped or killed goes on where it was; verdicts in the journal are not asked for again.
 
-    Exit codes: 0 done, 2 could not run, 3 the budget ended before all was judged.
+    Exit codes: 0 done, 2 could not run, 3 the budget ended, or the provider would not go on, before all was judged.
     """
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import FilterError, NoTrialsError
@@ -185,6 +185,7 @@ def command(
         asked=done.judged.asked,
         kept=done.judged.kept,
         left=done.judged.left,
+        stopped=done.judged.stopped,
         tokens=done.spent.tokens,
         usd=done.spent.usd,
         unanswered=done.unanswered,

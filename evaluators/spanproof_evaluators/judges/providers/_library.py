@@ -100,7 +100,7 @@ def failure(error: Exception) -> ProviderError:
         case of.ModelRateLimitError():
             found = "rate_limited", True
         case of.ModelQuotaExceededError():
-            found = "rate_limited", False
+            found = "no_credit", False
         case of.ModelContextWindowExceededError():
             found = "too_long", False
         case of.ModelAuthenticationError():

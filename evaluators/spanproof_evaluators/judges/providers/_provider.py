@@ -9,9 +9,17 @@ from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.judgements import JudgeUsage
 
 FailureKind = Literal[
-    "rate_limited", "server_error", "timeout", "unreachable", "rejected", "too_long", "unauthorized", "no_model"
+    "rate_limited",
+    "server_error",
+    "timeout",
+    "unreachable",
+    "rejected",
+    "too_long",
+    "unauthorized",
+    "no_model",
+    "no_credit",
 ]
-FATAL: Final[tuple[FailureKind, ...]] = ("unauthorized", "no_model")
+FATAL: Final[tuple[FailureKind, ...]] = ("unauthorized", "no_model", "no_credit")
 """What every further request would come to as well."""
 
 
