@@ -4,6 +4,7 @@ from typing import Final
 
 from spanproof_collector.dialects._json import BrokenError, broken, count, loose, recorded, strings, text, unblocked
 from spanproof_collector.dialects._messages import definitions, messages, messages_of, unread
+from spanproof_collector.dialects._schema import read_schema
 from spanproof_collector.dialects._usage import whole
 from spanproof_collector.model.readings import (
     ABSENT,
@@ -52,6 +53,8 @@ def read_messages(attributes: Attributes, key: str) -> tuple[tuple[Message, ...]
         value = attributes[older]
     if value is None or value == "":
         return None, 0
+    if isinstance(value, str) and key in attributes and (spelled := read_schema(value)) is not None:
+        return spelled, 0
     try:
         read = messages(value) if key in attributes else messages_of(_with_roles(value, key))
     except BrokenError:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -38,13 +38,15 @@ def canonical(value: Json) -> str:
 
 def digest64(value: Json) -> int:
     """Return 64 bits of the SHA-256 of the canonical text; 0 is kept for "not recorded"."""
-    number = int.from_bytes(hashlib.sha256(_canonical_bytes(value)).digest()[:8], "little")
-    return number or 1
+    return _digest64(_canonical_bytes(value))
 
 
-def _signature(name: str, arguments: Json) -> str:
-    text = name.encode("utf-8", "surrogatepass") + b"\0" + _canonical_bytes(arguments)
-    return hashlib.sha256(text).hexdigest()[:16]
+def _digest64(spelled: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(spelled).digest()[:8], "little") or 1
+
+
+def _signature(name: str, spelled: bytes) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass") + b"\0" + spelled).hexdigest()[:16]
 
 
 def _told(message: Message) -> Json:
@@ -64,28 +66,33 @@ def _told(message: Message) -> Json:
     return told
 
 
-def _of_calls(messages: Iterable[Message], word: str) -> Iterator[str]:
+def _of_calls(messages: Iterable[Message], word: str) -> set[str]:
     known: set[str] = set()
+    keys: set[str] = set()
     for message in messages:
         for part in message.parts:
-            if isinstance(part, CallPart) and part.call_id:
-                known.add(part.call_id)
-                if not isinstance(part.arguments, Absent):
-                    yield f"{word}:{part.call_id}:{_signature(part.name, part.arguments)}"
-                if word == "asked":
-                    yield f"asked:{part.call_id}"
+            if isinstance(part, CallPart):
+                call_id = part.call_id
+                if call_id:
+                    known.add(call_id)
+                    arguments = part.arguments
+                    if not isinstance(arguments, Absent):
+                        keys.add(f"{word}:{call_id}:{_signature(part.name, _canonical_bytes(arguments))}")
+                    if word == "asked":
+                        keys.add(f"asked:{call_id}")
             elif isinstance(part, ResponsePart) and part.call_id and part.call_id not in known:
-                yield f"answered:{part.call_id}"
+                keys.add(f"answered:{part.call_id}")
+    return keys
 
 
 def of_message(message: Message, *, output: bool) -> set[str]:
     """Return the keys of one message that stands alone."""
-    return set(_of_calls((message,), "asked" if output else "holds"))
+    return _of_calls((message,), "asked" if output else "holds")
 
 
 def of_asking(call: ModelCall) -> set[str]:
     """Return the keys of what a model call asked for, which a trace without a session may go on from."""
-    return set(_of_calls(call.output or (), "asked"))
+    return _of_calls(call.output or (), "asked")
 
 
 def of_messages(call: ModelCall) -> set[str]:
@@ -97,7 +104,7 @@ def of_messages(call: ModelCall) -> set[str]:
     model had spoken.
     """
     inputs, outputs = call.input or (), call.output or ()
-    keys = set(_of_calls(inputs, "holds")) | set(_of_calls(outputs, "asked"))
+    keys = _of_calls(inputs, "holds") | _of_calls(outputs, "asked")
     asked_by_user, last = False, ""
     history = hashlib.sha256()
     for message in (*inputs, *outputs):
@@ -112,10 +119,19 @@ def of_messages(call: ModelCall) -> set[str]:
     return keys
 
 
-def of_tool(run: ToolRun) -> set[str]:
-    """Return the keys of a tool run that names its call."""
-    if not run.call_id:
-        return set()
+class ToolKeys(NamedTuple):
+    """What a tool run is found by: hashes of its arguments and its result, 0 where not recorded, and what joins it."""
+
+    arguments_hash: int
+    result_hash: int
+    join_keys: set[str]
+
+
+def of_tool(run: ToolRun) -> ToolKeys:
+    """Return the hashes of a tool run, and the keys of one that names its call."""
+    result_hash = 0 if isinstance(run.result, Absent) else digest64(run.result)
     if isinstance(run.arguments, Absent):
-        return {f"answered:{run.call_id}"}
-    return {f"holds:{run.call_id}:{_signature(run.name, run.arguments)}"}
+        return ToolKeys(0, result_hash, {f"answered:{run.call_id}"} if run.call_id else set())
+    spelled = _canonical_bytes(run.arguments)
+    keys = {f"holds:{run.call_id}:{_signature(run.name, spelled)}"} if run.call_id else set()
+    return ToolKeys(_digest64(spelled), result_hash, keys)

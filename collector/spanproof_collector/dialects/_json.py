@@ -50,7 +50,7 @@ def decode(text: str) -> Json:
     except RecursionError as error:
         raise BrokenError("nested too deep") from error
     # so deep a text has so many brackets: nearly every one is told by counting them
-    if text.count("[") + text.count("{") > DEEPEST and _deeper_than(decoded, DEEPEST):
+    if text.count("[") + text.count("{") > DEEPEST and deeper_than(decoded, DEEPEST):
         raise BrokenError("nested too deep")
     return decoded
 
@@ -75,19 +75,22 @@ def _whole(value: Json) -> Json:
             return value
 
 
-def _deeper_than(value: Json, limit: int) -> bool:
-    level: list[Json] = [value]
+def deeper_than(value: Recorded, limit: int) -> bool:
+    """True where more lists and objects lie in each other than the limit, the value itself among them."""
+    level: list[list[Json] | dict[str, Json]] = [value] if isinstance(value, _NESTING) else []
     for _ in range(limit):
-        level = [
-            inner
-            for item in level
-            if isinstance(item, list | dict)
-            for inner in (item if isinstance(item, list) else item.values())
-            if isinstance(inner, list | dict)
-        ]
-        if not level:
+        inner: list[list[Json] | dict[str, Json]] = []
+        for item in level:
+            for each in item if isinstance(item, list) else item.values():
+                if isinstance(each, _NESTING):
+                    inner.append(each)
+        if not inner:
             return False
+        level = inner
     return True
+
+
+_NESTING: Final = (list, dict)
 
 
 def structure(value: Value) -> Json:
@@ -196,14 +199,14 @@ def count(attributes: Mapping[str, Value], *keys: str, most: int = MOST) -> int 
     """
     for key in keys:
         value = attributes.get(key)
-        if value is not None and (number := _whole_number(value)) is not None and 0 <= number <= most:
-            return number
+        if value is not None:
+            number = value if type(value) is int else _whole_number(value)
+            if number is not None and 0 <= number <= most:
+                return number
     return None
 
 
 def _whole_number(value: Value) -> int | None:
-    if type(value) is int:
-        return value
     if isinstance(value, str):
         return int(value) if len(value) < 20 and value.isascii() and value.isdigit() else None
     if isinstance(value, float):
@@ -216,6 +219,8 @@ def strings(attributes: Mapping[str, Value], key: str) -> tuple[str, ...]:
     value = attributes.get(key)
     if value is None:
         return ()
+    if isinstance(value, list):
+        return tuple([item if isinstance(item, str) else str(to_json(item)) for item in value if item is not None])
     items = loose(value)
     return tuple(str(item) for item in items if item is not None) if isinstance(items, list) else (str(items),)
 

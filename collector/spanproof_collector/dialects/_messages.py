@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from spanproof_collector.dialects._json import BrokenError, decode, loose, structure, unblocked
+from spanproof_collector.dialects._roles import ROLES, role
+from spanproof_collector.dialects._schema import read_schema
 from spanproof_collector.model.readings import (
     ABSENT,
     CallPart,
@@ -30,34 +32,10 @@ _SCHEMAS: Final = (
 )
 """Under what the JSON Schema of arguments stands: OpenAI, Anthropic, MCP and Bedrock, Pydantic AI, Gemini."""
 
-_ROLES: Final[dict[str, Role]] = {
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "developer": "system",
-    "human": "user",
-    "ai": "assistant",
-    "model": "assistant",
-    "function": "tool",
-    # names of LangChain's classes
-    "SystemMessage": "system",
-    "HumanMessage": "user",
-    "AIMessage": "assistant",
-    "AIMessageChunk": "assistant",
-    "ToolMessage": "tool",
-    "FunctionMessage": "tool",
-}
-
 
 def _optional(item: dict[str, Json], key: str) -> str | None:
     value = item.get(key)
     return value if isinstance(value, str) and value else None
-
-
-def role(value: Json) -> Role:
-    """Return a role of the schema; whatever else was sent is ``other``."""
-    return _ROLES.get(value, "other") if isinstance(value, str) else "other"
 
 
 def _opened(value: Json) -> Json:
@@ -166,7 +144,7 @@ def _unwrapped(item: dict[str, Json]) -> dict[str, Json]:
             return {**inner, "role": kind, "type": None}
         case {"message": dict() as inner}:
             return {**_unwrapped(inner), "finish_reason": item.get("finish_reason", inner.get("finish_reason"))}
-        case {"type": str() as kind} if "role" not in item and kind in _ROLES:
+        case {"type": str() as kind} if "role" not in item and kind in ROLES:
             return {**item, "role": kind, "type": None}
         case _:
             return item
@@ -260,6 +238,9 @@ def messages(value: Value) -> tuple[Message, ...]:
     Raises:
         BrokenError: a JSON string that was cut.
     """
+    spelled = read_schema(value) if isinstance(value, str) else None
+    if spelled is not None:
+        return spelled
     items = structure(value)
     return messages_of(items if isinstance(items, list) else [items])
 

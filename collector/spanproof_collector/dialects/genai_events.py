@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from spanproof_collector.dialects._dialect import Dialect, LogReading, LogView, MessageEvent
 from spanproof_collector.dialects._json import loose, to_json
-from spanproof_collector.dialects._messages import role
+from spanproof_collector.dialects._roles import role
 from spanproof_collector.model.readings import ABSENT, CallPart, Message, Part, ResponsePart, Role, Text
 from spanproof_collector.model.values import Json
 from spanproof_instrumentation import semconv
