@@ -20,6 +20,7 @@ from spanproof_collector.otlp import (
     Refused,
     Sent,
     convert_logs,
+    convert_plain_traces,
     convert_traces,
     decode_logs,
     decode_traces,
@@ -127,11 +128,15 @@ class Target:
         except DecodeError as error:
             if not str(error):
                 raise BrokenPromiseError("an error that says nothing") from error
+            if case.form == "protobuf" and case.signal == "traces" and convert_plain_traces(body, Sent()):
+                raise BrokenPromiseError("what cannot be decoded was read as it was sent") from error
             return "refused"
         for refused in decoded.refused:
             if not refused.reason or not (_HALF_CHARACTER.search(body) or _holds(case, body, refused.body)):
                 raise BrokenPromiseError(f"what was refused is not there: {refused}")
         batch = _convert(decoded.request, decoded.refused)
+        if case.form == "protobuf" and case.signal == "traces":
+            _compare_ways(convert_plain_traces(body, Sent()), batch)
         self._waiting.append((case, batch))
         if isinstance(decoded.request, ExportTraceServiceRequest):
             spans = spans_of(decoded.request)
@@ -154,6 +159,12 @@ def _convert(request: Request, refused: Iterable[Refused] = ()) -> Batch:
     if isinstance(request, ExportTraceServiceRequest):
         return convert_traces(request, Sent(), WIRE, refused)
     return convert_logs(request, Sent(), WIRE, refused)
+
+
+def _compare_ways(plain: Batch | None, batch: Batch) -> None:
+    """Compare what a request becomes as it was sent, where it is read so, and by way of messages."""
+    if plain is not None and (difference := _difference(_rows(plain), _rows(batch))) != "nothing":
+        raise BrokenPromiseError(f"as sent and by messages differ: {difference}")
 
 
 def _compare_forms(request: Request) -> None:

@@ -1,7 +1,7 @@
 """OTLP: bytes to protobuf messages, messages to rows."""
 
 from spanproof_collector.otlp.batch import Batch, Rejected, merge
-from spanproof_collector.otlp.columns import WIRE, Origin, convert_logs, convert_traces
+from spanproof_collector.otlp.columns import WIRE, Origin, convert_logs, convert_plain_traces, convert_traces
 from spanproof_collector.otlp.compression import MAX_BYTES, TooLargeError, unpack
 from spanproof_collector.otlp.content import Sent
 from spanproof_collector.otlp.decode import Form, Signal, decode_logs, decode_traces, form_of, signal_in
@@ -22,6 +22,7 @@ __all__ = [
     "Signal",
     "TooLargeError",
     "convert_logs",
+    "convert_plain_traces",
     "convert_traces",
     "decode_logs",
     "decode_traces",

@@ -1,4 +1,7 @@
-"""Reads attributes, for the columns of a row and for dialects; those spelled as before are looked up, not parsed."""
+"""Reads attributes, for the columns of a row and for dialects; those spelled as before are looked up, not parsed.
+
+Of one that is new, a plain string is cut out of its bytes; whatever else it is, protobuf reads.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
@@ -8,7 +11,9 @@ from opentelemetry.proto.common.v1 import common_pb2
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
 from spanproof_collector.otlp.content import Placer
-from spanproof_collector.store.values import SHORT
+from spanproof_collector.otlp.plain import ATTRIBUTE, refuse_unplain_part
+from spanproof_collector.otlp.wire import varint
+from spanproof_collector.store.values import SHORT, STRING
 
 _SHORT: Final = 128
 """Attributes of fewer bytes are remembered, if their texts never go out of line."""
@@ -20,31 +25,47 @@ _Attribute: TypeAlias = tuple[str, int, str, Value]
 """Key, type number, text, value. They are shared by spans: nobody may change a value in place."""
 
 _known: Final[dict[bytes, _Attribute]] = {}
+_keys: Final[dict[bytes, str]] = {}
 _parse = common_pb2.KeyValue.FromString
 _read = any_values.read
 
+_KEY: Final = 0x0A
+_VALUE: Final = 0x12
+_TEXT: Final = 0x0A
+"""Tags: of the key and the value in a pair, of a string in a value."""
+
 
 def read_attributes(
-    bodies: Sequence[bytes], placer: Placer, project_name: str, trace_id: str
+    bodies: Iterable[bytes], placer: Placer, project_name: str, trace_id: str, *, sent: bool = False
 ) -> tuple[Sequence[str], bytes, Sequence[str], dict[str, Value]]:
     """Return keys, type numbers and texts in the order sent, and the values by key, of duplicates the last one.
 
     Args:
-        bodies: the protobuf bytes of each KeyValue.
+        bodies: the protobuf bytes of each KeyValue, as we spell it.
         placer: takes long texts out of line.
         project_name: the project of the content rows.
         trace_id: the trace of the content rows; without one every text stays in the row.
+        sent: the bytes are as they were sent, and nobody has looked whether we would spell them so.
+
+    Raises:
+        NotPlainError: an attribute, as sent, is not spelled as we would.
     """
-    if not bodies:
-        return (), b"", (), {}
 
     def read(body: bytes) -> _Attribute:
-        pair = _parse(body)
-        key = pair.key
-        kind, text, value = _read(pair.value)
+        found = _cut(body)
+        if found is None:
+            if sent:
+                refuse_unplain_part(ATTRIBUTE, body)
+            pair = _parse(body)
+            key = pair.key
+            kind, text, value = _read(pair.value)
+            raw = text.encode() if len(text) >= SHORT else b""
+        else:
+            key, text, raw = found
+            kind, value = STRING, text
         if len(text) >= SHORT:
             if trace_id:
-                kind, text = placer.place(project_name, trace_id, kind, text)
+                kind, text = placer.place(project_name, trace_id, kind, text, raw)
         elif len(body) < _SHORT:
             if len(_known) >= _MOST_KNOWN:
                 _known.clear()
@@ -53,8 +74,47 @@ def read_attributes(
 
     known = _known.get
     found = [known(body) or read(body) if len(body) < _SHORT else read(body) for body in bodies]
+    if not found:
+        return (), b"", (), {}
     keys, types, texts, values = zip(*found, strict=True)
     return keys, bytes(types), texts, dict(zip(keys, values, strict=True))
+
+
+def _cut(body: bytes) -> tuple[str, str, bytes] | None:
+    """Return the key of a string spelled as we would, its text, and the text's bytes; ``None`` for whatever else.
+
+    The lengths must be spelled as short as can be and make up the whole, so there is one way to spell them.
+    """
+    size = len(body)
+    if size < 6 or body[0] != _KEY or not 0 < body[1] < 0x80:
+        return None
+    at = body[1] + 2
+    if size < _SHORT:
+        start = at + 4
+        if start > size or body[at:start] != bytes((_VALUE, size - at - 2, _TEXT, size - start)):
+            return None
+    else:
+        start = at + 6  # two bytes for each length
+        text, value = size - start, size - start + 3
+        if value < 1 << 14:
+            head = bytes((_VALUE, value & 0x7F | 0x80, value >> 7, _TEXT, text & 0x7F | 0x80, text >> 7))
+        else:
+            start = at + 8  # three bytes
+            text, value = size - start, size - start + 4
+            head = b"".join((b"\x12", varint(value), b"\x0a", varint(text)))
+        if text < 1 << 7 or body[at:start] != head:
+            return None
+    spelled = body[2:at]
+    try:
+        key = _keys.get(spelled)
+        if key is None:
+            if len(_keys) >= _MOST_KNOWN:
+                _keys.clear()
+            key = _keys[spelled] = spelled.decode()
+        raw = body[start:]
+        return key, raw.decode(), raw
+    except UnicodeDecodeError:
+        return None
 
 
 def spelled_attributes(

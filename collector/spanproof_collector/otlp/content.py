@@ -51,21 +51,21 @@ class Sent:
         self.deletions = deletions
         self._most_stems = stems
         self._half = max(1, limit // 2)
-        self._young: set[Key] = set()
-        self._old: set[Key] = set()
+        self.young: set[Key] = set()
+        self.old: set[Key] = set()
         self._lists: dict[_ListKey, _List] = {}
         self._stems = 0
 
     def __contains__(self, key: Key) -> bool:
         """True when the row is known to be in the store."""
-        return key in self._young or key in self._old
+        return key in self.young or key in self.old
 
     def add(self, keys: "Mapping[Key, bytes]") -> None:
         """Remember rows that the store has made durable."""
-        if len(self._young) + len(keys) > self._half:
-            self._old = self._young
-            self._young = set()
-        self._young.update(keys)
+        if len(self.young) + len(keys) > self._half:
+            self.old = self.young
+            self.young = set()
+        self.young.update(keys)
 
     def list_before(self, key: _ListKey) -> _List | None:
         """Return the list that was placed last under a key, where the store has every row that it refers to."""
@@ -89,8 +89,8 @@ class Sent:
 
     def forget(self, deletions: int) -> None:
         """Remember nothing of the time before the store counted so many deletions."""
-        self._young = set()
-        self._old = set()
+        self.young = set()
+        self.old = set()
         self._lists = {}
         self._stems = 0
         self.deletions = deletions
@@ -104,11 +104,12 @@ class Placer:
         self._lists: dict[_ListKey, _List] = {}
         self.rows: dict[Key, bytes] = {}
 
-    def place(self, project: str, trace_id: str, kind: int, text: str) -> tuple[int, str]:
-        """Return the type number with the place in it, and what the row holds."""
+    def place(self, project: str, trace_id: str, kind: int, text: str, body: bytes | None = None) -> tuple[int, str]:
+        """Return the type number with the place in it, and what the row holds; ``body``: the text's bytes, if known."""
         if len(text) < SHORT:
             return kind, text
-        body = text.encode()
+        if body is None:
+            body = text.encode()
         if text[0] == "[" and len(body) >= LIST_OUT_OF_LINE:
             found = self._place_list(project, trace_id, body)
             if found is not None:
@@ -117,10 +118,18 @@ class Placer:
             return kind, text
         return kind | WHOLE, self._refer(project, trace_id, body)
 
+    def finish(self) -> dict[Key, bytes]:
+        """Return the content rows, and have the last lists remembered for the next batch."""
+        for key, placed in self._lists.items():
+            self._sent.remember_list(key, placed)
+        return self.rows
+
     def _place_list(self, project: str, trace_id: str, body: bytes) -> _List | None:
         # A model call repeats the history of the one before: only what was added is split and hashed.
         key = (project, trace_id, body[:_FIRST_WORDS])
-        before = self._lists.get(key) or self._sent.list_before(key) or _NOTHING
+        before = self._lists.get(key)
+        if before is None:
+            before = self._sent.list_before(key) or _NOTHING
         known = len(before.stem)
         if not body.startswith(before.stem):
             before, known = _NOTHING, len(_NOTHING.stem)
@@ -144,15 +153,13 @@ class Placer:
                 hashes = [self._refer(project, trace_id, element) for element in elements]
                 if before is not _NOTHING:
                     hashes.insert(0, before.hashes)
-                found = _List(body[:-1], separator, place, " ".join(hashes), length)
-                self._lists[key] = found
-                self._sent.remember_list(key, found)
+                found = self._lists[key] = _List(body[:-1], separator, place, " ".join(hashes), length)
                 return found
         return None
 
     def _refer(self, project: str, trace_id: str, body: "bytes | msgspec.Raw") -> str:
         digest = sha256(body).hexdigest()[:32]
         key = (project, trace_id, digest)
-        if key not in self.rows and key not in self._sent:
+        if key not in self.rows and key not in self._sent.young and key not in self._sent.old:
             self.rows[key] = bytes(body)
         return digest

@@ -7,9 +7,8 @@ from zlib import crc32
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.logs.v1 import logs_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
-from opentelemetry.proto.trace.v1 import trace_pb2
 
-from spanproof_collector.otlp.shallow import ShallowRecord, ShallowSpan
+from spanproof_collector.otlp.shallow import ShallowRecord
 from spanproof_instrumentation import semconv
 
 NO_TRACE: Final = b"\0" * 16
@@ -18,9 +17,8 @@ DEFAULT_PROJECT: Final = "default"
 _SIZE_LIMIT: Final = 2**40 - 1
 
 
-def broken_id(span: trace_pb2.Span | ShallowSpan) -> str:
-    """Return why the span's ids cannot be stored, or ``""``."""
-    trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
+def broken_id(trace_id: bytes, span_id: bytes, parent: bytes) -> str:
+    """Return why a span's ids cannot be stored, or ``""``."""
     if len(trace_id) != len(NO_TRACE):
         return f"trace id has {len(trace_id)} bytes, not 16"
     if len(span_id) != len(NO_SPAN):
@@ -34,9 +32,8 @@ def broken_id(span: trace_pb2.Span | ShallowSpan) -> str:
     return ""
 
 
-def parent_id(span: trace_pb2.Span | ShallowSpan) -> str:
+def parent_id(parent: bytes) -> str:
     """Return the parent's id, ``""`` for a root; some senders spell a root with zeros."""
-    parent = span.parent_span_id
     return parent.hex() if parent != NO_SPAN else ""
 
 
@@ -79,7 +76,8 @@ def span_version(serialized: bytes, group_sum: int) -> int:
         serialized: the span's deterministic bytes.
         group_sum: CRC-32 of ``group_bytes``.
     """
-    return min(len(serialized), _SIZE_LIMIT) << 24 | crc32(serialized, group_sum) & 0xFFFFFF
+    size = len(serialized)
+    return (size if size < _SIZE_LIMIT else _SIZE_LIMIT) << 24 | crc32(serialized, group_sum) & 0xFFFFFF
 
 
 def record_id(serialized: bytes, group: bytes) -> str:

@@ -5,18 +5,19 @@ are looked up (``attributes``), and nothing in them is parsed or copied again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.logs.v1 import logs_pb2
+from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-_PACKAGE: Final = "spanproof.shallow"
+PACKAGE: Final = "spanproof.shallow"
 _TYPE_BYTES: Final = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
-_LABEL_REPEATED: Final = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
 
 
 class ShallowSpan(Protocol):
@@ -56,19 +57,33 @@ class ShallowRecord(Protocol):
     event_name: str
 
 
-class _Items(Protocol):
-    items: Sequence[bytes]
+class Group(NamedTuple):
+    """The spans of one scope of one resource: each with its bytes as protobuf spells them, and its fields."""
+
+    resource: resource_pb2.Resource
+    resource_url: str
+    scope: common_pb2.InstrumentationScope
+    scope_url: str
+    spans: Iterator[tuple[bytes, ShallowSpan]]
 
 
-def shallow_spans(scope_spans: trace_pb2.ScopeSpans) -> Iterator[tuple[bytes, ShallowSpan]]:
-    """Yield each span's deterministic bytes, and its fields."""
-    for body in cast(_Items, _read_spans(scope_spans.SerializeToString(deterministic=True))).items:
-        yield body, cast(ShallowSpan, _read_span(body))
+def shallow_groups(request: ExportTraceServiceRequest) -> Iterator[Group]:
+    """Yield the groups of a request."""
+    for group in request.resource_spans:
+        for scope in group.scope_spans:
+            yield Group(group.resource, group.schema_url, scope.scope, scope.schema_url, _shallow_spans(scope))
+
+
+def _shallow_spans(scope_spans: trace_pb2.ScopeSpans) -> Iterator[tuple[bytes, ShallowSpan]]:
+    for span in scope_spans.spans:
+        body = span.SerializeToString(deterministic=True)
+        yield body, cast(ShallowSpan, read_span(body))
 
 
 def shallow_records(scope_logs: logs_pb2.ScopeLogs) -> Iterator[tuple[bytes, ShallowRecord]]:
     """Yield each log record's deterministic bytes, and its fields."""
-    for body in cast(_Items, _read_records(scope_logs.SerializeToString(deterministic=True))).items:
+    for record in scope_logs.log_records:
+        body = record.SerializeToString(deterministic=True)
         yield body, cast(ShallowRecord, _read_record(body))
 
 
@@ -83,30 +98,23 @@ def _add_shallow(file: descriptor_pb2.FileDescriptorProto, whole: Descriptor, op
             field.ClearField("type_name")
 
 
-def _add_items(file: descriptor_pb2.FileDescriptorProto, name: str, number: int) -> None:
-    """Describe a message of which nothing matters but one repeated field, its items as bytes."""
-    file.message_type.add(name=name).field.add(name="items", number=number, label=_LABEL_REPEATED, type=_TYPE_BYTES)
-
-
 def _describe() -> None:
     file = descriptor_pb2.FileDescriptorProto(
         name="spanproof/shallow.proto",
-        package=_PACKAGE,
+        package=PACKAGE,
         syntax="proto3",
         dependency=[module.DESCRIPTOR.name for module in (common_pb2, trace_pb2, logs_pb2)],
     )
     _add_shallow(file, trace_pb2.Span.DESCRIPTOR, frozenset({"attributes", "events", "links"}))
-    _add_items(file, "Spans", trace_pb2.ScopeSpans.DESCRIPTOR.fields_by_name["spans"].number)
     _add_shallow(file, logs_pb2.LogRecord.DESCRIPTOR, frozenset({"attributes"}))
-    _add_items(file, "LogRecords", logs_pb2.ScopeLogs.DESCRIPTOR.fields_by_name["log_records"].number)
     descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
 
 
-def _parser(name: str) -> Callable[[bytes], Message]:
-    described = descriptor_pool.Default().FindMessageTypeByName(f"{_PACKAGE}.{name}")
+def parser(name: str) -> Callable[[bytes], Message]:
+    """Return what reads the bytes of a message of ours."""
+    described = descriptor_pool.Default().FindMessageTypeByName(f"{PACKAGE}.{name}")
     return message_factory.GetMessageClass(described).FromString
 
 
 _describe()
-_read_span, _read_spans = _parser("Span"), _parser("Spans")
-_read_record, _read_records = _parser("LogRecord"), _parser("LogRecords")
+read_span, _read_record = parser("Span"), parser("LogRecord")

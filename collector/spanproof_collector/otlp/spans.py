@@ -47,7 +47,7 @@ def spans_of(request: ExportTraceServiceRequest) -> list[Span]:
         for group in request.resource_spans
         for scope_spans in group.scope_spans
         for span in scope_spans.spans
-        if not broken_id(span)
+        if not broken_id(span.trace_id, span.span_id, span.parent_span_id)
     ]
 
 
@@ -73,7 +73,7 @@ def _span(span: trace_pb2.Span, project: str, resource: Resource, scope: Scope, 
         project=project,
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
-        parent_span_id=parent_id(span),
+        parent_span_id=parent_id(span.parent_span_id),
         trace_state=span.trace_state,
         flags=span.flags,
         name=span.name,

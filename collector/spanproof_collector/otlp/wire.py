@@ -60,7 +60,7 @@ def items(body: bytes) -> Iterator[bytes]:
 def alone(item: bytes) -> bytes:
     """Return a request that holds this item and nothing else."""
     for number in reversed(PATH):
-        item = _spelled(number, item)
+        item = spelled(number, item)
     return item
 
 
@@ -83,7 +83,7 @@ def _whole(body: bytes, start: int, end: int, path: tuple[int, ...]) -> tuple[by
             continue
         if field.wire_type == BYTES and len(path) > 1 and field.number == path[0]:
             inner, _ = _whole(body, field.value, end, path[1:])
-            return body[start:kept] + _spelled(path[0], inner), True
+            return body[start:kept] + spelled(path[0], inner), True
         return body[start:kept], True
     return body[start:kept], kept < end
 
@@ -104,11 +104,12 @@ def _without(body: bytes, start: int, end: int, path: tuple[int, ...], unwanted:
             inner = _without(body, field.value, field.end, path[1:], unwanted)
             if inner is None:
                 return None
-            parts.append(_spelled(path[0], inner))
+            parts.append(spelled(path[0], inner))
     return b"".join(parts) if reached == end else None
 
 
-def _spelled(number: int, value: bytes) -> bytes:
+def spelled(number: int, value: bytes) -> bytes:
+    """Return how protobuf spells a field that holds bytes."""
     return bytes([number << 3 | BYTES]) + varint(len(value)) + value
 
 

@@ -19,6 +19,7 @@ from spanproof_collector.otlp import (
     Sent,
     Signal,
     convert_logs,
+    convert_plain_traces,
     convert_traces,
     decode_logs,
     decode_traces,
@@ -67,6 +68,13 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
     if signal == "metrics":
         raise DecodeError("metrics are not stored")
     refuse_too_many_parts(signal, data, form)
+    again = partial(convert_body, signal, body, form, encoding)
+    if signal == "traces" and form == "protobuf":
+        deletions = sent.deletions
+        plain = convert_plain_traces(data, sent)
+        if plain is not None:
+            digest = _digest(data, WIRE)
+            return Converted(batch=plain, digest=digest, size=len(data), deletions=deletions, again=again)
     match signal:
         case "traces":
             traces = decode_traces(data, form)
@@ -77,7 +85,7 @@ def convert_body(signal: Signal, body: bytes, form: Form, encoding: str, sent: S
             converted = convert(logs.request, data, sent, refused=logs.refused)
             warning = logs.warning
     # Only the bytes are kept meanwhile: the message made of them is several times as large.
-    return replace(converted, warning=warning, again=partial(convert_body, signal, body, form, encoding))
+    return replace(converted, warning=warning, again=again)
 
 
 def convert(
@@ -89,15 +97,19 @@ def convert(
         batch = convert_traces(request, sent, origin, refused)
     else:
         batch = convert_logs(request, sent, origin, refused)
-    digest = hashlib.sha256("\0".join(origin).encode() + b"\0")
-    digest.update(data)
     return Converted(
         batch=batch,
-        digest=digest.digest(),
+        digest=_digest(data, origin),
         size=len(data),
         deletions=deletions,
         again=lambda now: convert(request, data, now, origin, refused),
     )
+
+
+def _digest(data: bytes, origin: Origin) -> bytes:
+    digest = hashlib.sha256("\0".join(origin).encode() + b"\0")
+    digest.update(data)
+    return digest.digest()
 
 
 def token_of(group: Sequence[Converted]) -> str:

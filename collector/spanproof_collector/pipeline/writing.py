@@ -55,7 +55,7 @@ def _write_content(store: Store, batch: Batch, sent: Sent) -> None:
     rows = iter(batch.content.items())
     while block := dict(islice(rows, BLOCK_ROWS)):
         # Its own token: which rows are left to send depends on what was sent before, not on the request alone.
-        store.insert("content", _content_columns(block), _digest("".join(key) for key in block))
+        store.insert("content", _content_columns(block), _digest(block))
         sent.add(block)
 
 
@@ -79,8 +79,5 @@ def _write_dead_letters(store: Store, rejected: Sequence[Rejected], token: str) 
     )
 
 
-def _digest(parts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.encode())
-    return digest.hexdigest()
+def _digest(keys: Iterable[Key]) -> str:
+    return hashlib.sha256("".join(map("".join, keys)).encode()).hexdigest()
