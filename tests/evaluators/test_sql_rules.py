@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from spanproof_collector.importers import import_paths
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.readings import Usage
-from spanproof_collector.model.trials import Completeness, Effect, EffectState, Receipt, ToolCall, Trial
+from spanproof_collector.model.trials import Completeness, Effect, EffectState, Inference, Receipt, ToolCall, Trial
 from spanproof_collector.model.values import Json
 from spanproof_collector.store import Store
 from spanproof_evaluators.model.assessments import Assessment
@@ -154,7 +154,29 @@ class Chance:
             calls_whole=pick((True,) * 4 + (False,)),
             unmetered_calls=pick((0, 0, 1)),
         )
-        return replace(one, completeness=gaps, cost=replace(one.cost, covered=pick((True, False))))
+        inferences = tuple(
+            Inference(
+                span_id=name,
+                agent=pick((None, "x")),
+                own=pick((True,) * 7 + (False,)),
+                failed=pick((False,) * 7 + (True,)),
+                prompted=pick((False,) * 5 + (True, None)),
+                offered=False,
+            )
+            for name in "ijklmn"[: pick((0, 2, 4, 6))]
+        )
+        asked = [
+            replace(step("model_call"), span_id=inference.span_id, started_at=START + at, failed=inference.failed)
+            for at, inference in enumerate(inferences)
+        ]
+        return replace(
+            one,
+            completeness=gaps,
+            cost=replace(one.cost, covered=pick((True, False))),
+            inferences=inferences,
+            steps=(*one.steps, *(asked if one.steps else ())),
+            declared_at=pick((None, None, START + 2)),
+        )
 
     def call(self, number: int, at: int) -> ToolCall:
         """Return a call, of which nearly everything may be missing."""
@@ -163,10 +185,10 @@ class Chance:
         alike: list[Json] = [{"x": 1}, {"x": 1}, {"x": 1.0}, {"y": "2", "idempotency_key": key}]
         resource = pick((None, None, None, "r"))
         state = pick(STATES)
-        error = pick((None, None, None, "no such  thing", "no such thing", "timed out"))
+        error = pick((None, None, None, "no such  thing", "no such thing", "timed out", "429"))
         answer = pick((None, "one", "one", "two"))
         one = call(
-            pick(("a", "b", "send_mail")),
+            pick(("a", "b", "send_mail", "finish")),
             pick(alike),
             state=state,
             effect_class=pick(("read", "write", "destructive", "unclassified")),
@@ -199,7 +221,8 @@ class Chance:
             result_source=None if answer is None else "span",
             exit_code=pick((None, None, 1)) if error else None,
             span_ids=pick((one.span_ids, one.span_ids, (), (f"{number:08x}00000000",))),
-            asked_by=pick((None, "i", "i", "j")),
+            asked_by=pick((None, "i", "i", "j", "j")),
+            started_at=START + at,
         )
 
 
@@ -214,12 +237,12 @@ def keep(store: Store, trials: Sequence[Trial]) -> None:
 
 
 def test_both_forms_say_the_same_of_trials_made_by_chance(store: Store) -> None:
-    trials = list(Chance(1).trials(400))
+    trials = list(Chance(1).trials(300))
     keep(store, trials)
     longest = max(trials, key=lambda one: len(one.tool_calls))
     (demanding,) = suite(TASK).tasks
 
-    assert differing(store, trials, None, demanding, reference(longest.tool_calls[:2])) == []
+    assert differing(store, trials, demanding, reference(longest.tool_calls[:2])) == []
     # it proves something: each rule that asks nothing of a reference says each of its words
     told = {
         name: {state for state, _, _ in said_in_sql(store, name, parameters_of(demanding)).values()}
@@ -333,7 +356,7 @@ def test_both_forms_say_the_same_of_sessions_of_every_kind(store: Store) -> None
     by_name = {one.joined_by for one in trials}
     assert by_name == {"label", "session", "trace", "history"}
     (demanding,) = suite(TASK).tasks
-    assert differing(store, trials, None, demanding, reference(trials[0].tool_calls)) == []
+    assert differing(store, trials, demanding, reference(trials[0].tool_calls)) == []
 
 
 def test_a_trial_to_which_something_came_is_not_current_until_it_is_evaluated_again(store: Store) -> None:
@@ -380,7 +403,7 @@ def test_both_forms_say_the_same_of_every_recorded_session(store: Store) -> None
     assert len(trials) == 384
     most = max(trials, key=lambda one: len(one.tool_calls))
     (demanding,) = suite(TASK).tasks
-    assert differing(store, trials, None, demanding, reference(most.tool_calls[:2])) == []
+    assert differing(store, trials, demanding, reference(most.tool_calls[:2])) == []
 
 
 @needs_captures

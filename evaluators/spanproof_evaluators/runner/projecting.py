@@ -18,13 +18,13 @@ from spanproof_evaluators.model.effects import attempts
 from spanproof_evaluators.model.expected_effects import identity
 from spanproof_evaluators.rules.budgets import STEPS
 from spanproof_evaluators.rules.duplicate_effect import adds_up, change_of
-from spanproof_evaluators.rules.trajectories import calls_of, changed, error_text
+from spanproof_evaluators.rules.trajectories import calls_of, changed, classes_of, declares, error_text
 from spanproof_evaluators.runner import stored
 from spanproof_evaluators.runner.judging import left_out
 
 Row: TypeAlias = dict[str, object]
 _CENTS: Final = Decimal(1).scaleb(-18)
-_CHANGED: Final[Mapping[bool | None, str]] = {True: "yes", False: "no", None: "unknown"}
+_WORD: Final[Mapping[bool | None, str]] = {True: "yes", False: "no", None: "unknown"}
 _MOST_USD: Final = Decimal(10) ** 20
 
 
@@ -104,6 +104,8 @@ def trial_row(trial: Trial) -> Row:
     """Return a trial as a row of ``trials``, but for how and when it was read and its hash."""
     cost = trial.cost.usd
     tried = attempts(trial)
+    errors = classes_of(trial)
+    started = {step.span_id: step.started_at for step in trial.steps}
     return {
         "project": trial.project,
         "trial": _sound(trial.key),
@@ -136,6 +138,15 @@ def trial_row(trial: Trial) -> Row:
         "claim_rule": _sound(trial.claim.rule),
         "claim_span": trial.claim.span_id or "",
         **_calls(trial),
+        "declared_at": trial.declared_at,
+        "inference.span": [one.span_id for one in trial.inferences],
+        "inference.agent": [_sound(one.agent or "") for one in trial.inferences],
+        "inference.own": [one.own for one in trial.inferences],
+        "inference.failed": [one.failed for one in trial.inferences],
+        "inference.prompted": [_WORD[one.prompted] for one in trial.inferences],
+        "inference.started_at": [started.get(one.span_id, 0) for one in trial.inferences],
+        "error.span": [*errors],
+        "error.class": [*errors.values()],
         "attempt.tool": [_sound(one.tool) for one in tried],
         "attempt.state": [one.state for one in tried],
         "attempt.reason": [_sound(one.reason) for one in tried],
@@ -165,7 +176,8 @@ def _calls(trial: Trial) -> Mapping[str, object]:
         "call.receipts": [len(call.receipts) for call in calls],
         "call.observed": [[hash_of(seen) for seen in _observed(call.receipts)] for call in calls],
         "call.asked_by": [call.asked_by or "" for call in calls],
-        "call.changed": [_CHANGED[changed(call)] for call in calls],
+        "call.declares": [declares(trial, call) for call in calls],
+        "call.changed": [_WORD[changed(call)] for call in calls],
         "call.answered": [call.result_source is not None or call.exit_code is not None for call in calls],
         "call.answer": [0 if answer is None else hash_of(answer) for answer in map(known.answer, range(len(calls)))],
         "call.error": [0 if (text := error_text(call)) is None else hash_of(text) for call in calls],

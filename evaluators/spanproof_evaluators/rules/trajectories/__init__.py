@@ -2,9 +2,9 @@
 
 from spanproof_evaluators.rules._rule import Rule
 from spanproof_evaluators.rules.trajectories._calls import calls_of, changed, error_of, error_text
-from spanproof_evaluators.rules.trajectories.calls_after_completion import CallsAfterCompletion
+from spanproof_evaluators.rules.trajectories.calls_after_completion import CallsAfterCompletion, declares
 from spanproof_evaluators.rules.trajectories.check_before_completion import CheckBeforeCompletion
-from spanproof_evaluators.rules.trajectories.execution_errors import ExecutionErrors
+from spanproof_evaluators.rules.trajectories.execution_errors import ExecutionErrors, classes_of
 from spanproof_evaluators.rules.trajectories.identical_run import IdenticalRun
 from spanproof_evaluators.rules.trajectories.monologue import Monologue
 from spanproof_evaluators.rules.trajectories.ping_pong import PingPong
@@ -16,7 +16,7 @@ from spanproof_evaluators.rules.trajectories.same_result import SameResult
 from spanproof_evaluators.rules.trajectories.step_efficiency import StepEfficiency
 from spanproof_evaluators.rules.trajectories.tool_call_validity import ToolCallValidity
 
-__all__ = ["COURSE_RULES", "calls_of", "changed", "error_of", "error_text"]
+__all__ = ["COURSE_RULES", "calls_of", "changed", "classes_of", "declares", "error_of", "error_text"]
 
 COURSE_RULES: tuple[Rule, ...] = (
     RepeatsSinceWrite(),

@@ -27,7 +27,7 @@ class CallsAfterCompletion:
         """Look for them; nothing where nothing was declared."""
         if not trial.understood:
             return unavailable(self.name, "not_captured", "no dialect recognizes any span")
-        first = next((at for at, call in enumerate(trial.tool_calls) if _declares(trial, call)), None)
+        first = next((at for at, call in enumerate(trial.tool_calls) if declares(trial, call)), None)
         if first is None and trial.declared_at is None:
             if not trial.completeness.calls_whole:
                 return unavailable(self.name, "not_captured", f"no declaration seen, but {UNSEEN}")
@@ -51,7 +51,8 @@ class CallsAfterCompletion:
         )
 
 
-def _declares(trial: Trial, call: ToolCall) -> bool:
+def declares(trial: Trial, call: ToolCall) -> bool:
+    """Return whether a call declares that the task is done."""
     if not finishes(call) or call.executed == "no" or call.error is not None or call.effect.state == "refused":
         return False
     return all(one.own for one in trial.inferences if one.span_id == call.asked_by)

@@ -60,21 +60,9 @@ class ExecutionErrors:
         """Count them."""
         if not trial.understood:
             return unavailable(self.name, "not_captured", "no dialect recognizes any span")
-        errors: dict[str, str] = {}
-        refused: set[str] = set()
-        for call in trial.tool_calls:
-            error = error_of(call)
-            if error is not None:
-                errors.setdefault(call.span_ids[0] if call.span_ids else f"call {len(errors)}", error)
-            elif call.error is not None:
-                refused.update(call.span_ids)
-        for step in trial.steps:
-            if step.failed and step.kind in ("model_call", "tool_call", "retrieval") and step.span_id not in refused:
-                told_twice = errors.get(step.span_id, "")
-                errors[step.span_id] = "; ".join(dict.fromkeys(filter(None, (step.error, told_twice)))) or "error"
-        if not errors and trial.completeness.calls_whole:
+        classes = classes_of(trial)
+        if not classes and trial.completeness.calls_whole:
             return None
-        classes = {span: class_of(error) for span, error in errors.items()}
         counts = Counter(classes.values())
         system = {span: kind for span, kind in classes.items() if kind != "other"}
         told: dict[str, Plain] = {**dict(sorted(counts.items()))}
@@ -88,6 +76,23 @@ class ExecutionErrors:
             spans=tuple(system),
             details={"classes": told, "errors": spans},
         )
+
+
+def classes_of(trial: Trial) -> dict[str, ErrorClass]:
+    """Return the class of each error by its span; a call without a span has a name that no span has."""
+    errors: dict[str, str] = {}
+    refused: set[str] = set()
+    for call in trial.tool_calls:
+        error = error_of(call)
+        if error is not None:
+            errors.setdefault(call.span_ids[0] if call.span_ids else f"call {len(errors)}", error)
+        elif call.error is not None:
+            refused.update(call.span_ids)
+    for step in trial.steps:
+        if step.failed and step.kind in ("model_call", "tool_call", "retrieval") and step.span_id not in refused:
+            told_twice = errors.get(step.span_id, "")
+            errors[step.span_id] = "; ".join(dict.fromkeys(filter(None, (step.error, told_twice)))) or "error"
+    return {span: class_of(error) for span, error in errors.items()}
 
 
 def class_of(error: str) -> ErrorClass:
