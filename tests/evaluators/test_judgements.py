@@ -1,15 +1,19 @@
 """Rubrics, what a judge sees, and what its answers come to."""
 
 import dataclasses
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
+from jsonschema import Draft202012Validator, ValidationError
 
-from spanproof_evaluators.errors import JudgeInputError, JudgementError, RubricError
+from spanproof_evaluators.__main__ import main
+from spanproof_evaluators.errors import JudgeInputError, JudgementError, JudgeSourcesError, RubricError
 from spanproof_evaluators.judges.rubrics import find_rubric, shipped
 from spanproof_evaluators.model.judge_inputs import Asked, JudgeInput, asked
+from spanproof_evaluators.model.judge_sources import read_judge_sources
 from spanproof_evaluators.model.judgements import (
     Judge,
     Judgement,
@@ -222,3 +226,39 @@ def test_another_prompt_rubric_model_setting_or_revision_is_another_judge() -> N
     ]
     assert len({JUDGE.hash, *(one.hash for one in others)}) == 1 + len(others)
     assert dataclasses.replace(JUDGE, family="other").hash == JUDGE.hash
+
+
+def test_the_rubrics_command_gives_what_a_file_of_ones_own_can_begin_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*arguments: str) -> str:
+        assert main(["judge", "rubrics", *arguments]) == 0
+        return capsys.readouterr().out
+
+    assert [line.split()[0] for line in told().splitlines() if line[0] != " "] == [
+        "diff",
+        "grounded",
+        "refusal",
+        "tone",
+    ]
+    (tmp_path / "mine.json").write_text(told("grounded", "--json"))
+    assert find_rubric(str(tmp_path / "mine.json")) == GROUNDED
+    check = Draft202012Validator(json.loads(told("--schema")))
+    for one in json.loads(told("--json")):
+        check.validate(one["rubric"])
+    with pytest.raises(ValidationError):
+        check.validate({"id": "q", "criteria": [{"id": "c", "question": "?", "requird": False}]})
+    assert main(["judge", "rubrics", "groundd"]) == 2
+
+
+def test_a_sources_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path) -> None:
+    for text, said in (
+        ("sources: [{task_id: t, sorce: s}]", "Did you mean 'source'?"),
+        ("sources: [{source: s}]", "task_id or trial_id"),
+        ("sources: [{task_id: t, trial_id: u}]", "task_id or trial_id"),
+    ):
+        path = tmp_path / "s.yaml"
+        path.write_text(text)
+        with pytest.raises(JudgeSourcesError, match=r"s\.yaml") as refused:
+            read_judge_sources(path)
+        assert said in str(refused.value)

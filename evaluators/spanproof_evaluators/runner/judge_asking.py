@@ -1,6 +1,7 @@
 """Asking judges: journal, budget, pace, spans and providers put together for one run."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -59,6 +60,8 @@ class Asked:
     """Requests of earlier runs that were under way when their process ended."""
 
     spans: "tuple[ReadableSpan, ...]"
+    notes: tuple[str, ...] = ()
+    """What the client library remarks: a setting, say, that a model does not take."""
 
 
 def ask_judges(
@@ -103,8 +106,16 @@ def ask_judges(
             )
             for judge in judges
         }
-        judged = judge_all(works, desks, jobs=asking.jobs, again=asking.again, progress=progress)
-    return Asked(judged=judged, spent=budget.spent, unanswered=unanswered, spans=tuple(traces.take()))
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.filterwarnings("always", category=UserWarning)
+            judged = judge_all(works, desks, jobs=asking.jobs, again=asking.again, progress=progress)
+    return Asked(
+        judged=judged,
+        spent=budget.spent,
+        unanswered=unanswered,
+        spans=tuple(traces.take()),
+        notes=tuple(dict.fromkeys(str(one.message) for one in remarks)),
+    )
 
 
 def replay_judges(works: Sequence[Work], cassette: Path) -> Asked:

@@ -286,6 +286,15 @@ def test_a_package_that_is_missing_is_an_error_that_says_what_to_install(monkeyp
         provider("openai", "m", base_url="http://127.0.0.1:9/v1", seconds=1)
 
 
+def test_a_setting_that_a_model_does_not_take_is_left_out_and_said(tmp_path: Path) -> None:
+    by = judge("gpt-5-mini")
+    with serving() as server:
+        found = ask_judges([work("a", by)], [by], Asking(journal=tmp_path / "j", base_url=f"{server.url}/v1"))
+    assert "temperature" not in server.seen[0].body
+    assert len(found.notes) == 1
+    assert "temperature" in found.notes[0]
+
+
 def test_money_is_counted_by_the_catalogue() -> None:
     by = replace(judge(), provider="anthropic", model="claude-haiku-4-5")
     usage = JudgeUsage(input_tokens=1_000_000, output_tokens=1_000_000)

@@ -1,6 +1,7 @@
 """Judges over stored trials, all the way: spans into a store, real requests to a server, verdicts beside the rest."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from spanproof_collector.model.filters import JUDGE_PROJECT, Filter
 from spanproof_collector.store import open_store
+from spanproof_collector.store.holding import take_lock
 from spanproof_collector.trials import read_trials
 from spanproof_evaluators.__main__ import main
 from spanproof_instrumentation import semconv
@@ -45,7 +47,13 @@ def test_verdicts_are_paid_once_stand_beside_the_rest_and_decide_nothing(
         code = main([*arguments, "--suite", str(place / "suite.json"), "--json"])
         return code, json.loads(capsys.readouterr().out or "{}")
 
+    looking = threading.Lock()
+
     def judge(number: int, seen: Seen) -> Answer:
+        with looking:
+            lock = take_lock(place / "store")
+            assert lock is not None  # nobody holds the store while judges are asked
+            lock.release()
         # the one judge is lenient, the other finds what was made up
         strict = seen.body["model"].startswith("mistral") and "voucher" in seen.user
         return says(seen, fabricated="yes" if strict else "no")

@@ -23,7 +23,7 @@ from spanproof_evaluators.cli.options import (
     tools_option,
     unit_option,
 )
-from spanproof_evaluators.cli.output import progress_bar
+from spanproof_evaluators.cli.output import progress_bar, tell
 
 if TYPE_CHECKING:
     from spanproof_evaluators.model.canonical import Plain
@@ -198,6 +198,8 @@ def command(
         disagreements_file.write_text("".join(lines), encoding="utf-8")
     if as_json:
         click.echo(written(judged_json(report), Layout()))
+    for note in done.notes:
+        tell(f"note: {note}")
     for line in summary(report):
         click.echo(line, err=as_json)
     return INCONCLUSIVE if done.judged.left else 0
