@@ -16,7 +16,6 @@ from rich.console import Console
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.store import open_store
-from spanproof_evaluators.runner.collector_process import CollectorProcess, CollectorProcessError
 from spanproof_evaluators.demo.run import DemoFolderError, run_demo
 from spanproof_evaluators.demo.world import World
 from spanproof_evaluators.model.suites import read_suite
@@ -24,6 +23,7 @@ from spanproof_evaluators.reports.html import report_html
 from spanproof_evaluators.reports.machine import report_json
 from spanproof_evaluators.reports.terminal import print_report
 from spanproof_evaluators.runner import assess, report
+from spanproof_evaluators.runner.collector_process import CollectorProcess, CollectorProcessError
 from tests.evaluators.browser import SIZES, look, offline_page, painted
 from tests.evaluators.crowded import crowded_report
 from tests.evaluators.demo.conftest import Reported
