@@ -9,6 +9,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── BaselineError          a saved baseline
     │   ├── CertificateError       a report's certificate
     │   ├── RubricError            a judge's rubric
+    │   ├── ResultFileError        a file of results in one of the formats that people have
     │   ├── JudgeSourcesError      a file of task texts and sources for judges
     │   └── EnvironmentFileError   a file that defines an environment               (in environments)
     ├── JudgeInputError            what is no text, handed to a judge
@@ -80,6 +81,10 @@ class CertificateError(DocumentError):
 
 class RubricError(DocumentError):
     """A judge's rubric that cannot be read as one."""
+
+
+class ResultFileError(DocumentError):
+    """A file of results that is of no known format."""
 
 
 class JudgeSourcesError(DocumentError):

@@ -12,6 +12,7 @@ from spanproof_evaluators.model.comparisons import Compared, Comparison
 from spanproof_evaluators.model.decisions import Decision, ErrorRates, Gate, GateResult, Verdict
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.policies import AnyGate, CategoryGate, DropGate, GrowthGate, LimitGate, Policy
+from spanproof_evaluators.model.suites import REFUSALS
 from spanproof_evaluators.stats.sequential import BLOCKS_AT, e_value
 
 NO_BASELINE = "no baseline was given"
@@ -72,7 +73,9 @@ def _judged(
                     raise PolicyError(policy.id, f"gates.{spec.id}", f"there is no measure {name!r}")
             yield _by_limit(_limit_gate(spec, order, owner), measures, no_effects_expected)
         case CategoryGate():
-            measure = categories.get(spec.category, _nothing(f"no task of category {spec.category!r}"))
+            named = (spec.category, *(sorted(REFUSALS) if spec.category in REFUSALS else ()))
+            known = [categories[name] for name in named if name in categories]
+            measure = known[0] if known else _nothing(f"no task of category {spec.category!r}")
             gate = _gate(spec, order, owner, f"solve_rate of {spec.category}", spec.at_least, "at_least")
             yield _by_limit(gate, {gate.measure: measure}, no_effects_expected=False)
         case DropGate():

@@ -111,6 +111,8 @@ class Bench:
         for task in self.suite.tasks:
             if task.hidden is not None and task.hidden.folder is not None:
                 found.append(self.base / task.hidden.folder)
+            if task.reference is not None and task.reference.folder is not None:
+                found.append(self.base / task.reference.folder)
             for check in task.checks:
                 where = check.function.rpartition(":")[0] if isinstance(check, PythonCheck) else ""
                 if where.endswith(".py"):

@@ -8,12 +8,14 @@ from re import compile as pattern
 from typing import Final, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from spanproof_evaluators.errors import DocumentError
 from spanproof_evaluators.model.checks import BUILT_IN, OTHER
 
 SUFFIXES: Final = (".json", ".yaml", ".yml")
+LINES: Final = (".jsonl", ".ndjson")
+"""JSON, one value a line."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -57,6 +59,35 @@ def read_document(model: type[ModelT], path: Path, error: type[DocumentError]) -
     if path.suffix in (".yaml", ".yml"):
         text = yaml_as_json(text, str(path), error)
     return parse_document(model, text, str(path), error)
+
+
+def read_texts(path: Path, error: type[DocumentError]) -> Iterator[tuple[Path, str]]:
+    """Yield the text of a file, or of every document that lies in a folder, by name.
+
+    Raises:
+        DocumentError: of the given type: one cannot be read, or the folder holds none.
+    """
+    files = sorted(one for one in path.iterdir() if one.suffix in (*SUFFIXES, *LINES)) if path.is_dir() else [path]
+    if not files:
+        raise error(str(path), "", "no YAML or JSON file lies in this folder")
+    for file in files:
+        try:
+            yield file, file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as found:
+            raise error(str(file), "", f"cannot be read: {found}") from found
+
+
+def yaml_values(text: str, name: str, error: type[DocumentError]) -> list[JsonValue]:
+    """Return the documents of a YAML text, as values that JSON has.
+
+    Raises:
+        DocumentError: it is no YAML, or holds what JSON cannot.
+    """
+    try:
+        found: list[JsonValue] = json.loads(json.dumps(list(yaml.load_all(text, _Loader)), allow_nan=False))
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
+        raise error(name, "", f"no YAML: {' '.join(str(problem).split())}") from problem
+    return found
 
 
 def yaml_as_json(text: str, name: str, error: type[DocumentError]) -> str:

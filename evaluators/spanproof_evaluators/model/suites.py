@@ -18,10 +18,11 @@ and ``user`` (``model.starts``).
 An unknown key is refused: a misspelled limit would otherwise be no limit.
 """
 
+import json
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, PrivateAttr, model_validator
 
@@ -29,10 +30,15 @@ from spanproof_evaluators.errors import SuiteError
 from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.checks import AnyCheck
 from spanproof_evaluators.model.destinations import Destination
-from spanproof_evaluators.model.documents import parse_document, read_document
+from spanproof_evaluators.model.documents import parse_document, read_texts, yaml_values
+from spanproof_evaluators.model.origins import Origin, Reference
 from spanproof_evaluators.model.starts import DATABASE, WORLD, Change, Hidden, ScriptedUser, Start
+from spanproof_evaluators.model.suite_formats import as_suite, lines_of
 from spanproof_evaluators.model.verifier_files import places_named, sound
 from spanproof_evaluators.model.written import Written
+
+REFUSALS: Final = frozenset({"refusal", "correct_refusal", "poprawna_odmowa"})
+"""Categories whose right answer is a refusal, in English and as the founding set calls it."""
 
 
 class Limits(Written):
@@ -139,12 +145,24 @@ class Task(Written):
     id: str = Field(min_length=1)
     category: str = ""
     prompt: str = ""
+    runs: int | None = Field(default=None, ge=1)
+    """How often it is tried; ``None``: as often as whoever runs it says."""
+
+    origin: Origin | None = None
+    """Where it comes from; ``None``: nobody says."""
+
+    reference: Reference | None = None
+    """What solves it: for ``spanproof suite check --run``, never shown to an agent."""
+
     source: str | None = None
     """What the answer has to rest on, for judges; ``None``: there is none."""
 
     required_tools: tuple[str, ...] = Field(default=(), strict=False)
     forbidden_tools: tuple[str, ...] = Field(default=(), strict=False)
     limits: Limits = Limits()
+    expected_calls: int | None = Field(default=None, ge=0)
+    """Calls of tools that a good trajectory needs at most. More are a finding, and fail nothing."""
+
     max_repeats: int | None = Field(default=None, ge=0)
     """``None``: the task says nothing of repeats."""
 
@@ -210,8 +228,8 @@ class Task(Written):
 
     @property
     def refusal(self) -> bool:
-        """True where the right answer is a refusal: by ``expects``, or by the category of that name."""
-        return self.expects == "refusal" or self.category == "refusal"
+        """True where the right answer is a refusal: by ``expects``, or by a category of that name."""
+        return self.expects == "refusal" or self.category in REFUSALS
 
 
 class Suite(Written):
@@ -219,6 +237,9 @@ class Suite(Written):
 
     id: str = Field(min_length=1)
     destinations: dict[str, Destination] = Field(default={})
+    shares: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default={})
+    """The part of all tasks that each category is to have."""
+
     tasks: tuple[Task, ...] = Field(strict=False)
 
     @model_validator(mode="after")
@@ -258,14 +279,27 @@ class Suite(Written):
         return None if task_id is None else self._by_id.get(task_id)
 
 
+OWN: Final = frozenset(Task.model_fields)
+"""The keys of a task in a suite's own shape."""
+
+
 def read_suite(path: Path) -> Suite:
-    """Return the suite that a YAML or JSON file holds.
+    """Return the suite that a file holds, or the files of a folder: YAML, JSON or JSON lines, of any known format.
 
     Raises:
         SuiteError: the file cannot be read, or a key is unknown, missing or wrong.
     """
-    found = read_document(Suite, path, SuiteError)
-    found._base = path.absolute().parent
+    documents: list[JsonValue] = []
+    for file, text in read_texts(path, SuiteError):
+        if file.suffix in (".yaml", ".yml"):
+            documents += yaml_values(text, str(file), SuiteError)
+        elif file.suffix in (".jsonl", ".ndjson"):
+            documents += lines_of(text, str(file))
+        else:
+            documents.append(_json(text, str(file)))
+    base = path.absolute() if path.is_dir() else path.absolute().parent
+    found = _suite(documents, name=str(path), suite_id=path.absolute().stem, base=base)
+    found._base = base
     return found
 
 
@@ -275,4 +309,17 @@ def parse_suite(text: str, *, name: str) -> Suite:
     Raises:
         SuiteError: the text is no JSON, or a key is unknown, missing or wrong.
     """
-    return parse_document(Suite, text, name, SuiteError)
+    return _suite([_json(text, name)], name=name, suite_id=Path(name).stem, base=None)
+
+
+def _suite(documents: list[JsonValue], *, name: str, suite_id: str, base: Path | None) -> Suite:
+    whole = as_suite(documents, name=name, suite_id=suite_id, base=base, own=OWN)
+    return parse_document(Suite, json.dumps(whole), name, SuiteError)
+
+
+def _json(text: str, name: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SuiteError(name, "", f"no JSON: {error}") from error
+    return value

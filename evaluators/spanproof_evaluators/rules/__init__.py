@@ -13,6 +13,7 @@ from spanproof_evaluators.rules.protected_edits import ProtectedEdits
 from spanproof_evaluators.rules.read_changed_state import ReadChangedState
 from spanproof_evaluators.rules.repeats import Repeats
 from spanproof_evaluators.rules.required_tools import RequiredTools
+from spanproof_evaluators.rules.too_many_calls import TooManyCalls
 from spanproof_evaluators.rules.tool_argument_match import ToolArgumentMatch
 from spanproof_evaluators.rules.trajectories import COURSE_RULES
 from spanproof_evaluators.rules.trajectory_match import TRAJECTORY_RULES
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     EffectLedger(),
     FirstDivergentEffect(),
     RequiredTools(),
+    TooManyCalls(),
     Repeats(),
     *COURSE_RULES,
     *TRAJECTORY_RULES,

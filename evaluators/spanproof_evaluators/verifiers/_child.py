@@ -32,7 +32,12 @@ def main(payload: str, result: str) -> None:
     else:
         given = asked["arguments"]
         arguments = given if isinstance(given, dict) else {}
-        said = called(function, _state(asked["before"]), _state(asked["after"]), arguments)
+        after = _state(asked["after"])
+        if asked["folder"] is not None and after is not None:
+            workspace = after.places[asked["folder"]].location
+            said = called(lambda before, after, **more: function(workspace, **more), None, None, arguments)
+        else:
+            said = called(function, _state(asked["before"]), after, arguments)
     Path(result).write_text(json.dumps(said), encoding="utf-8")
 
 

@@ -66,7 +66,10 @@ def _said(
     if not spec.uses:
         something_to_judge(before, after, given=bool(spec.arguments))
     for destination in spec.uses:
-        place(after, destination, "folder", "sql", "http", "git")
+        if spec.given == "folder":
+            place(after, destination, "folder", "git")
+        else:
+            place(after, destination, "folder", "sql", "http", "git")
     with tempfile.TemporaryDirectory(prefix="spanproof-verifier-") as temporary:
         home = Path(temporary)
         payload, result = home / "payload.json", home / "result.json"
@@ -76,6 +79,7 @@ def _said(
                     "function": spec.function,
                     "file": None if file is None else str(file),
                     "arguments": spec.arguments,
+                    "folder": spec.uses[0] if spec.given == "folder" else None,
                     "before": _state(spec, before),
                     "after": _state(spec, after),
                 }

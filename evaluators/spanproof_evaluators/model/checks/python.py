@@ -1,8 +1,8 @@
 """A predicate of one's own, in Python."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from spanproof_evaluators.model.checks._base import CheckSpec
 
@@ -26,6 +26,9 @@ class PythonCheck(CheckSpec):
     uses: tuple[str, ...] = Field(default=(), strict=False)
     """The destinations that the function is given."""
 
+    given: Literal["states", "folder"] = "states"
+    """``folder``: the function is called with the path of the one destination that it uses, and with no states."""
+
     env: dict[str, str] = Field(default={})
     """Variables of its environment; ``${NAME}`` is filled from ours when it runs."""
 
@@ -33,6 +36,12 @@ class PythonCheck(CheckSpec):
     max_output: int = Field(default=1_000_000, ge=1)
     asks: Literal["something", "anything"] = "anything"
     """``something``: it asks for something to be there, so that doing nothing fails it."""
+
+    @model_validator(mode="after")
+    def _one_folder(self) -> Self:
+        if self.given == "folder" and len(self.uses) != 1:
+            raise ValueError("a function that is given a folder uses one destination: name it in uses")
+        return self
 
     @property
     def positive(self) -> bool:

@@ -8,7 +8,7 @@ from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.runner.measuring._rates import Counted, Trials, rate, task_key
 from spanproof_evaluators.runner.stored import NOT_EVALUATED
 
-_FINDINGS: Final = ("budgets", "repeats", "forbidden_tools", "required_tools")
+_FINDINGS: Final = ("budgets", "too_many_calls", "repeats", "forbidden_tools", "required_tools")
 """What a clean trajectory is free of: too many steps, repeats, a forbidden tool, a required one that was not used."""
 
 

@@ -89,8 +89,16 @@ def _tasks(trials: Trials) -> tuple[list[Attempts], Counter[str]]:
 
 def pass_hat_over(tasks: Sequence[Attempts], excluded: Counter[str]) -> dict[str, Measure]:
     """Return pass^k for each k up to the most trials that a task has."""
-    most = min(max((task.judged for task in tasks), default=0), _MOST)
-    return {f"pass_hat_{k}": _mean(tasks, pass_hat_k, k, excluded) for k in range(1, most + 1)}
+    return {f"pass_hat_{k}": _mean(tasks, pass_hat_k, k, excluded) for k in _each(tasks)}
+
+
+def pass_at_over(tasks: Sequence[Attempts], excluded: Counter[str]) -> dict[str, Measure]:
+    """Return pass@k for each k up to the most trials that a task has."""
+    return {f"pass_at_{k}": _mean(tasks, pass_at_k, k, excluded) for k in _each(tasks)}
+
+
+def _each(tasks: Sequence[Attempts]) -> range:
+    return range(1, min(max((task.judged for task in tasks), default=0), _MOST) + 1)
 
 
 def _mean(tasks: Sequence[Attempts], estimator: Estimator, k: int, excluded: Counter[str]) -> Measure:
