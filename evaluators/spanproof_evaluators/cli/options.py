@@ -167,6 +167,9 @@ def describe(wanted: "Filter") -> str:
     return ", ".join(parts)
 
 
+_FILES: Final = (".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".py")
+
+
 def split_suites(values: tuple[str, ...]) -> "tuple[Suite | None, tuple[str, ...]]":
     """Return the suite that a value defines by file, if one does, and the labels to filter by.
 
@@ -177,16 +180,16 @@ def split_suites(values: tuple[str, ...]) -> "tuple[Suite | None, tuple[str, ...
         SuiteError: the file is no suite.
     """
     files = [value for value in values if Path(value).is_file()]
-    missing = [value for value in values if value not in files and value.endswith((".json", ".yaml", ".yml"))]
+    missing = [value for value in values if value not in files and value.endswith(_FILES)]
     if missing:
         raise FilterError(f"--suite {missing[0]}: there is no such file")
     if not files:
         return None, values
     if len(files) > 1:
         raise FilterError(f"--suite was given {len(files)} files: {', '.join(files)}. One suite defines the checks")
-    from spanproof_evaluators.model.suites import read_suite
+    from spanproof_evaluators.runner.python_suites import open_suite
 
-    suite = read_suite(Path(files[0]))
+    suite = open_suite(Path(files[0])).suite
     return suite, (suite.id, *(value for value in values if value not in files))
 
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     help="A command ({prompt} stands for the prompt, else it is on standard input), a function, or a service.",
 )
 @click.option("--variant", default="agent", show_default=True, metavar="NAME", help="What a report compares.")
-@click.option("-n", "--attempts", type=click.IntRange(1, 1000), default=3, show_default=True, help="Tries a task.")
+@click.option(
+    "-n", "--attempts", type=click.IntRange(1, 1000), help="Tries a task; by default what it says as runs, else 3."
+)
 @click.option("-j", "--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Tries at a time.")
 @click.option("--task", "tasks", multiple=True, metavar="TASK", help="Only this task. Repeatable.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Each task and attempt has its own seed of it.")
@@ -68,7 +70,7 @@ def run(
     labels: tuple[str, ...],
     agent: str,
     variant: str,
-    attempts: int,
+    attempts: int | None,
     jobs: int,
     tasks: tuple[str, ...],
     seed: int,
@@ -94,9 +96,9 @@ def run(
     """
     from spanproof_evaluators.harness import Options, run_suite
     from spanproof_evaluators.harness.running import FOLDER, last_run
-    from spanproof_evaluators.model.suites import read_suite
+    from spanproof_evaluators.runner.python_suites import open_suite
 
-    suite = read_suite(file)
+    suite = open_suite(file).suite
     runs = Path(FOLDER)
     options = Options(
         variant=variant,

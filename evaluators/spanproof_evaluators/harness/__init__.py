@@ -15,6 +15,7 @@ from spanproof_evaluators.harness.options import Options, Progress, RunResult
 from spanproof_evaluators.harness.running import run_suite
 from spanproof_evaluators.harness.tries import seed_of
 from spanproof_evaluators.harness.worlds import WorldError
+from spanproof_evaluators.runner.python_suites import Task
 
 __all__ = [
     "Agent",
@@ -26,6 +27,7 @@ __all__ = [
     "Progress",
     "RunError",
     "RunResult",
+    "Task",
     "WorldError",
     "read_agent",
     "run_suite",

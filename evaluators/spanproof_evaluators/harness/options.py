@@ -8,6 +8,7 @@ from spanproof_evaluators.harness.isolation import Isolation
 from spanproof_evaluators.model.reports import Report
 
 RETRIES: Final = 2
+ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,9 @@ class Options:
 
     variant: str = "agent"
     labels: dict[str, str] = field(default_factory=dict)
-    attempts: int = 3
+    attempts: int | None = None
+    """Tries a task; ``None``: as many as each task says, and three where it says nothing."""
+
     jobs: int = 1
     seed: int = 0
     tasks: tuple[str, ...] = ()

@@ -23,7 +23,8 @@ from spanproof_evaluators.harness.judging import Bench
 from spanproof_evaluators.harness.options import Options, Progress, RunResult
 from spanproof_evaluators.harness.tries import Tries
 from spanproof_evaluators.harness.worlds import Builder, Starts
-from spanproof_evaluators.model.suites import Suite, Task, read_suite
+from spanproof_evaluators.model.suites import Suite, Task
+from spanproof_evaluators.runner.python_suites import OpenSuite, open_suite
 from spanproof_evaluators.verifiers import Verifier
 
 FOLDER: Final = ".spanproof-runs"
@@ -65,7 +66,8 @@ def run_suite(
         WorldError: what the suite begins with is not there.
     """
     given = options or Options()
-    found = suite if isinstance(suite, Suite) else read_suite(Path(suite))
+    opened = OpenSuite(suite=suite) if isinstance(suite, Suite) else open_suite(Path(suite))
+    found = opened.suite
     tasks = _chosen(found, given.tasks)
     read = read_agent(agent, Path.cwd())
     containers = Containers.needed(
@@ -73,7 +75,8 @@ def run_suite(
     )
     if containers.engine is not None and isinstance(read, HttpAgent):
         raise RunError("a service is not in the container that a task begins in: give a command as the agent")
-    builders = dict(starts or {})
+    builders = {**opened.starts, **(starts or {})}
+    judges = {**opened.verifiers, **(verifiers or {})}
     for task in tasks:
         image = task.start.image if task.start is not None else None
         if image is not None:
@@ -83,7 +86,7 @@ def run_suite(
     with ExitStack() as stack:
         temporary = Path(stack.enter_context(_temporary())).resolve()
         own_starts = Starts(suite=found, base=base, folder=temporary / "starts", builders=builders)
-        bench = Bench(suite=found, base=base, starts=own_starts, folder=temporary / "judged", verifiers=verifiers or {})
+        bench = Bench(suite=found, base=base, starts=own_starts, folder=temporary / "judged", verifiers=judges)
         bench.seal()
         if resume is not None:
             journal = Journal.reopen(runs / resume)
@@ -97,7 +100,7 @@ def run_suite(
                 agent=read.written,
                 variant=given.variant,
                 labels=given.labels,
-                attempts=given.attempts,
+                attempts=given.attempts or 0,
                 seed=given.seed,
                 store=store,
             )
@@ -213,7 +216,7 @@ def _same(header: Header, suite: Suite, options: Options, agent: Agent) -> None:
         ("agent", header.agent, agent.written),
         ("variant", header.variant, options.variant),
         ("labels", header.labels, options.labels),
-        ("attempts", header.attempts, options.attempts),
+        ("attempts", header.attempts, options.attempts or 0),
         ("seed", header.seed, options.seed),
     )
     for what, before, now in pairs:

@@ -10,7 +10,7 @@ from typing import Final
 from spanproof_collector.model.filters import Filter
 from spanproof_evaluators.harness.attempts import BrokenError, InterruptedRunError, Surroundings, Tried, Try
 from spanproof_evaluators.harness.journal import Journal
-from spanproof_evaluators.harness.options import Options, Progress, RunResult
+from spanproof_evaluators.harness.options import ATTEMPTS, Options, Progress, RunResult
 from spanproof_evaluators.harness.telling import Telling
 from spanproof_evaluators.harness.verdicts import RunVerdicts
 from spanproof_evaluators.model.reports import Report
@@ -38,7 +38,9 @@ class Tries:
     @property
     def wanted(self) -> list[tuple[Task, int]]:
         """Every attempt: first the first of each task, then the second ones."""
-        return [(task, attempt) for attempt in range(self.options.attempts) for task in self.tasks]
+        each = {task.id: self.options.attempts or task.runs or ATTEMPTS for task in self.tasks}
+        most = max(each.values(), default=0)
+        return [(task, attempt) for attempt in range(most) for task in self.tasks if attempt < each[task.id]]
 
     @property
     def open(self) -> list[tuple[Task, int]]:

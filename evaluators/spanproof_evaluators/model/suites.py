@@ -261,9 +261,15 @@ class Suite(Written):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical form, in hex: layout, key order and defaults that are spelled out do not matter."""
-        return digest(self.model_dump(mode="python", exclude_defaults=True))
+        whole = self.model_dump(mode="python", exclude_defaults=True)
+        return digest(whole if self._code is None else {**whole, "code": self._code})
 
     _base: Path | None = PrivateAttr(default=None)
+    _code: str | None = PrivateAttr(default=None)
+
+    def set_origin(self, base: Path, code: str | None = None) -> None:
+        """Say what paths are relative to, and the hash of the code that its functions stand in, if it has any."""
+        self._base, self._code = base, code
 
     @property
     def base(self) -> Path | None:
@@ -299,7 +305,7 @@ def read_suite(path: Path) -> Suite:
             documents.append(_json(text, str(file)))
     base = path.absolute() if path.is_dir() else path.absolute().parent
     found = _suite(documents, name=str(path), suite_id=path.absolute().stem, base=base)
-    found._base = base
+    found.set_origin(base)
     return found
 
 
