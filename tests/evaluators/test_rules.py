@@ -38,6 +38,7 @@ def test_a_trial_that_no_dialect_understands_is_unavailable(rule: str) -> None:
     about = task(
         forbidden_tools=["x"],
         required_tools=["y"],
+        expected_calls=9,
         limits={"max_steps": 1},
         expected_effects=[],
         reference_trajectory=[],
@@ -122,6 +123,8 @@ def test_the_founding_trajectory_has_five_steps_two_repeats_and_a_forbidden_tool
     )
     assert state("forbidden_tools", one, about) == "fail"
     assert state("required_tools", one, about) == "fail"
+    assert [state("too_many_calls", one, task(expected_calls=most)) for most in (4, 5)] == ["fail", "pass"]
+    assert not next(rule for rule in RULES if rule.name == "too_many_calls").hard  # a detour fails no task
 
 
 def test_the_order_of_arguments_makes_no_other_call() -> None:
@@ -223,6 +226,7 @@ def test_where_calls_may_be_unseen_no_rule_passes_for_not_seeing_one(name: str, 
     about = task(
         forbidden_tools=["rm"],
         required_tools=["issue_refund"],
+        expected_calls=9,
         limits={"max_tool_calls": 9},
         expected_effects=[],
         reference_trajectory=[],
@@ -239,13 +243,14 @@ def test_where_calls_may_be_unseen_no_rule_passes_for_not_seeing_one(name: str, 
     [
         ("forbidden_tools", [call("rm")]),
         ("budgets", [call(), call()]),
+        ("too_many_calls", [call()]),
         ("repeats", [call(arguments={"a": 1}), call(arguments={"a": 1})]),
         ("duplicate_effect", [refund("verified", observed="r1"), refund("verified", observed="r2")]),
         ("unknown_effect", [call(state="unknown")]),
     ],
 )
 def test_a_violation_that_is_seen_fails_whatever_else_was_not_captured(name: str, calls: list[ToolCall]) -> None:
-    about = task(forbidden_tools=["rm"], limits={"max_tool_calls": 1})
+    about = task(forbidden_tools=["rm"], limits={"max_tool_calls": 1}, expected_calls=0)
     assert state(name, trial(calls=calls, calls_whole=False), about) == "fail"
 
 
