@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Final
 
 from spanproof_evaluators.errors import JudgeSetupError
 from spanproof_evaluators.judges.asking import Desk, Work, ask
@@ -12,6 +13,12 @@ from spanproof_evaluators.judges.journal import KEPT, Key
 from spanproof_evaluators.model.judgements import Judgement
 
 Progress = Callable[[int, int], None]
+
+SILENT: Final = ("rate_limited", "server_error", "timeout", "unreachable", "rejected")
+"""Reasons of verdicts for which no answer came."""
+
+IN_A_ROW: Final = 10
+"""So many of them one after the other end a run: the provider is away, or turns down every request of this kind."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,9 +86,10 @@ async def _ask_all(
     """
     rest = iter(works)
     stopped = reached = False
+    silent = 0
 
     async def worker() -> None:
-        nonlocal stopped, reached
+        nonlocal stopped, reached, silent
         for work in rest:
             if stopped:
                 found.left += 1
@@ -104,6 +112,10 @@ async def _ask_all(
             reached = reached or verdict.reason != "unreachable"
             if not reached:
                 raise JudgeSetupError(f"{work.judge.name} cannot be reached: {verdict.explanation}")
+            silent = silent + 1 if verdict.reason in SILENT else 0
+            if silent == IN_A_ROW:
+                stopped = True
+                found.stopped = f"{work.judge.name} gave no answer {IN_A_ROW} times in a row: {verdict.explanation}"
             tell()
 
     try:

@@ -164,6 +164,15 @@ def test_a_server_that_is_not_there_ends_the_run(tmp_path: Path) -> None:
         run([work("a"), work("b")], tmp_path / "j", gone, patience=Patience(requests=2, first=0.001))
 
 
+def test_ten_verdicts_in_a_row_without_an_answer_end_the_run(tmp_path: Path) -> None:
+    works = [work(str(number)) for number in range(30)]
+    with serving(lambda number, seen: says(seen) if number in (0, 10) else Answer(status=400)) as server:
+        found = run(works, tmp_path / "j", server.url)
+    # one that is answered, nine that are not, one that is, ten that are not
+    assert (found.asked, found.left, len(server.seen)) == (21, 9, 21)
+    assert "no answer 10 times" in str(found.stopped)
+
+
 def test_a_request_that_is_turned_down_does_not_stop_the_others(tmp_path: Path) -> None:
     def script(number: int, seen: Seen) -> Answer:
         return Answer(status=400) if "bad one" in seen.user else says(seen)

@@ -9,12 +9,12 @@ import pytest
 from spanproof_evaluators.errors import JudgeSetupError
 from spanproof_evaluators.judges import prompt
 from spanproof_evaluators.judges.prompt import mark_of, request, written
-from spanproof_evaluators.judges.providers import Provider, provider, split
+from spanproof_evaluators.judges.providers import Provider, ProviderError, provider, split
 from spanproof_evaluators.judges.reading import MalformedError, answer_schema, read
 from spanproof_evaluators.judges.rubrics import shipped
 from spanproof_evaluators.model.judge_inputs import JudgeInput, asked
 from tests.evaluators.judges.injections import INJECTIONS
-from tests.evaluators.judges.model_server import ModelServer, Seen, serving
+from tests.evaluators.judges.model_server import Answer, ModelServer, Script, Seen, serving
 
 GROUNDED = shipped()["grounded"]
 MODELS = {
@@ -99,6 +99,26 @@ def test_the_schema_of_the_answer_goes_along(server: ModelServer, name: str) -> 
     (seen,) = sent(server, name, [given()])
     assert set(seen.schema["properties"]) == {"consistent", "complete", "quote_verbatim", "fabricated"}
     assert seen.schema["properties"]["fabricated"]["properties"]["answer"]["enum"] == ["yes", "no"]
+
+
+def _failing(status: int) -> Script:
+    return lambda number, seen: Answer(status=status)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_client_repeats_nothing_by_itself(name: str) -> None:
+    model, path, _ = MODELS[name]
+    for status, kind in ((500, "server_error"), (429, "rate_limited"), (401, "unauthorized"), (404, "no_model")):
+        with serving(_failing(status)) as server:
+            asking = provider(name, model, base_url=server.url + path, seconds=20)
+
+            async def ask(asking: Provider = asking) -> None:
+                async with asking.opened():
+                    await asking.ask(system="s", user="u", schema={"type": "object"}, settings={}, key="k")
+
+            with pytest.raises(ProviderError) as failed:
+                asyncio.run(ask())
+            assert (failed.value.kind, failed.value.unbilled, len(server.seen)) == (kind, True, 1)
 
 
 def test_a_key_of_the_provider_goes_to_nobody_else(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,4 +55,10 @@ def provider(
         raise JudgeSetupError(
             f"judges of {name} need a package that is not installed: pip install 'spanproof[{module.EXTRA}]'"
         ) from error
-    return LibraryProvider(model=found, seconds=seconds, tracers=tracers, idempotency_header=module.IDEMPOTENCY)
+    return LibraryProvider(
+        model=found,
+        seconds=seconds,
+        tracers=tracers,
+        per_request=module.PER_REQUEST,
+        idempotency_header=module.IDEMPOTENCY,
+    )

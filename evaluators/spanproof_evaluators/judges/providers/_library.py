@@ -28,6 +28,9 @@ class LibraryProvider:
     tracers: "TracerProvider | None" = None
     """Where spans of the calls go; without content: the journal has it."""
 
+    per_request: bool = True
+    """Whether its client is told with each request not to repeat it by itself; if not, it was made so."""
+
     idempotency_header: str | None = None
     """The header that carries the key of an attempt, where the provider may know one."""
 
@@ -57,7 +60,9 @@ class LibraryProvider:
 
         native = bool(self.model.profile.get("supports_json_schema_output"))
         sent = cast("dict[str, Any]", plain(dict(settings)))
-        sent |= {"max_retries": 0, "request_timeout": self.seconds, "timeout": self.seconds}
+        sent["request_timeout"] = self.seconds
+        if self.per_request:
+            sent |= {"max_retries": 0, "timeout": self.seconds}
         if self.idempotency_header:
             sent["extra_headers"] = {self.idempotency_header: key}
         parameters = ModelRequestParameters(

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 IDEMPOTENCY = None
 EXTRA = "judges"
+PER_REQUEST = True
 
 
 def model(name: str, base_url: str | None) -> "Model[Any]":
