@@ -16,7 +16,7 @@ from spanproof_collector.otlp.wire import varint
 from spanproof_collector.store.values import SHORT, STRING
 
 _SHORT: Final = 128
-"""Attributes of fewer bytes are remembered, if their texts never go out of line."""
+"""Attributes of fewer bytes are remembered when they come again, if their texts never go out of line."""
 
 _MOST_KNOWN: Final = 20_000
 """So many attributes are remembered, some 10 MB; then all are forgotten, and the common ones are back at once."""
@@ -25,6 +25,9 @@ _Attribute: TypeAlias = tuple[str, int, str, Value]
 """Key, type number, text, value. They are shared by spans: nobody may change a value in place."""
 
 _known: Final[dict[bytes, _Attribute]] = {}
+_met: Final[set[int]] = set()
+"""Hashes of those met once: ids and answers never come again, and remembering each costs more than reading it."""
+
 _keys: Final[dict[bytes, str]] = {}
 _parse = common_pb2.KeyValue.FromString
 _read = any_values.read
@@ -33,6 +36,9 @@ _KEY: Final = 0x0A
 _VALUE: Final = 0x12
 _TEXT: Final = 0x0A
 """Tags: of the key and the value in a pair, of a string in a value."""
+
+_HEADS: Final = tuple(bytes((_VALUE, size + 2, _TEXT, size)) for size in range(_SHORT - 2))
+"""What stands before a text of each size in a pair: it is a value, of that length, and a string."""
 
 
 def read_attributes(
@@ -67,9 +73,14 @@ def read_attributes(
             if trace_id:
                 kind, text = placer.place(project_name, trace_id, kind, text, raw)
         elif len(body) < _SHORT:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            _known[body] = key, kind, text, value
+            if (code := hash(body)) in _met:
+                if len(_known) >= _MOST_KNOWN:
+                    _known.clear()
+                _known[body] = key, kind, text, value
+            else:
+                if len(_met) >= _MOST_KNOWN:
+                    _met.clear()
+                _met.add(code)
         return key, kind, text, value
 
     known = _known.get
@@ -91,7 +102,7 @@ def _cut(body: bytes) -> tuple[str, str, bytes] | None:
     at = body[1] + 2
     if size < _SHORT:
         start = at + 4
-        if start > size or body[at:start] != bytes((_VALUE, size - at - 2, _TEXT, size - start)):
+        if start > size or not body.startswith(_HEADS[size - start], at):
             return None
     else:
         start = at + 6  # two bytes for each length

@@ -227,19 +227,26 @@ def test_an_attribute_is_read_alike_the_first_time_and_again() -> None:
         "text": "é\0\n", "empty": "", "none": None, "yes": True, "no": False, "zero": 0, "least": -(2**63),
         "double": -0.0, "bytes": b"\0\xff", "list": ["a", 1, None], "map": {"a": {"b": [1.5]}}, "": "no key",
     }  # fmt: skip
-    first, again = (convert_traces(traces(span(name, values)), Sent()).spans for name in ("a", "b"))
+    first, *others = (convert_traces(traces(span(name, values)), Sent()).spans for name in ("a", "b", "c"))
     for column in ("attribute.key", "attribute.type", "attribute.value"):
-        assert repr(first[column]) == repr(again[column])
+        assert {repr(other[column]) for other in others} == {repr(first[column])}
     assert first["attribute.key"] == [tuple(values)]
 
 
-def test_attributes_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attributes_that_come_again_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[bytes, object] = {}
+    met: set[int] = set()
     monkeypatch.setattr("spanproof_collector.otlp.attributes._known", known)
+    monkeypatch.setattr("spanproof_collector.otlp.attributes._met", met)
     monkeypatch.setattr("spanproof_collector.otlp.attributes._MOST_KNOWN", 10)
-    batch = convert_traces(traces(*[span(f"{n}", {"n": n, "long": "x" * 200}) for n in range(25)]), Sent())
-    assert [texts[0] for texts in batch.spans["attribute.value"]] == [str(n) for n in range(25)]  # type: ignore[index]
+    convert_traces(traces(*[span(f"{n}", {"n": n}) for n in range(25)]), Sent())
+    assert not known
+    assert 0 < len(met) <= 10
+    numbers = [n // 2 for n in range(50)]
+    batch = convert_traces(traces(*[span(f"{n}", {"n": n, "long": "x" * 200}) for n in numbers]), Sent())
+    assert [texts[0] for texts in batch.spans["attribute.value"]] == [str(n) for n in numbers]  # type: ignore[index]
     assert 0 < len(known) <= 10
+    assert 0 < len(met) <= 10
 
 
 def test_a_short_attribute_whose_text_is_long_goes_out_of_line_each_time() -> None:

@@ -130,7 +130,8 @@ def test_what_is_odd_is_left_to_the_messages(body: bytes) -> None:
 @pytest.mark.parametrize("body", _ODD.values(), ids=_ODD)
 def test_what_is_odd_and_known_is_left_to_the_messages_too(body: bytes) -> None:
     decoded = decode_traces(body)
-    assert convert_traces(decoded.request, Sent()).span_count == 1  # read, and remembered as we spell it
+    for _ in range(3):
+        assert convert_traces(decoded.request, Sent()).span_count == 1  # read, and remembered as we spell it
     assert convert_plain_traces(body, Sent()) is None
 
 
