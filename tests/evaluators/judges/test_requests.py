@@ -77,8 +77,8 @@ def blocks(seen: Seen, mark: str) -> dict[str, str]:
 @pytest.mark.parametrize("name", MODELS)
 def test_no_text_of_the_battery_leaves_its_block(server: ModelServer, name: str) -> None:
     assert len(INJECTIONS) >= 30
-    inputs = [given(answer=text) for text in INJECTIONS.values()]
-    inputs += [given(source=text) for text in INJECTIONS.values()]
+    texts = list(INJECTIONS.values())
+    inputs = [given(answer=text, source=texts[number - 1]) for number, text in enumerate(texts)]
     trusted = request(given()).system
     for one, seen in zip(inputs, sent(server, name, inputs), strict=True):
         assert seen.path.partition("?")[0] == MODELS[name][2]
@@ -90,7 +90,7 @@ def test_no_text_of_the_battery_leaves_its_block(server: ModelServer, name: str)
         }
         rest = {key: value for key, value in seen.body.items() if key not in ("messages", "contents")}
         for text in (one.answer, one.source):
-            if text and text not in (SOURCE, "It was refunded."):
+            if text:
                 assert text not in str(rest)
 
 
