@@ -34,6 +34,9 @@ from spanproof_evaluators.runner.judging import RUN_LABEL
 from spanproof_instrumentation import semconv
 
 _RECOUNT_SECONDS: Final = 0.2
+SETTLE_SECONDS = 6.0
+"""How long what a service records may take to come, after its answer: longer than exporters wait between batches."""
+
 _FROM_OUTSIDE: Final = (-9, -15)
 """Signals that an agent gets from others: out of memory, an operator."""
 
@@ -268,7 +271,7 @@ class Try:
 
     def _settle(self, address: Address) -> None:
         """Wait until what a service recorded is there, but not for long: some record nothing."""
-        deadline = time.monotonic() + 6.0
+        deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline and not self.around.abort.is_set():
             address.came.clear()
             found = self.around.collecting.read(self.trial_id)
