@@ -2,6 +2,7 @@
 
 import click
 
+from spanproof_evaluators.cli.suite_example import example
 from spanproof_evaluators.cli.suite_results import results
 from spanproof_evaluators.cli.suite_run import run
 from spanproof_evaluators.cli.suite_schema import schema
@@ -15,5 +16,5 @@ def command() -> None:
     """
 
 
-for _one in (run, results, schema):
+for _one in (run, example, results, schema):
     command.add_command(_one)

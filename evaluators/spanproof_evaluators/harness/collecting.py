@@ -1,22 +1,28 @@
 """The collector of a run: the server that holds the store, else one of the run's own, started again if it dies."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
+
+import urllib3
 
 from spanproof_collector.errors import CollectorError, StoreUnreachableError
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.trials import Trial
-from spanproof_collector.store import Store, find_serving, open_store
+from spanproof_collector.store import Serving, Store, find_serving, open_store
 from spanproof_collector.store.address import FolderAddress, parse_address
 from spanproof_collector.trials import read_trials
 from spanproof_evaluators.harness.journal import RunError
 from spanproof_evaluators.runner.collector_process import CollectorProcess, CollectorProcessError
 
 R = TypeVar("R")
+
+_PATIENCE: Final = 20.0
+"""How long a server may take to end, in seconds."""
 
 
 class StoreGoneError(Exception):
@@ -38,16 +44,44 @@ class Collecting:
         self._lock = threading.RLock()
 
     def __enter__(self) -> Self:
-        serving = find_serving(self.folder) if self.folder is not None and self.folder.is_dir() else None
-        if serving is None or not serving.otlp:
-            if serving is not None:
+        if not self._join():
+            self._start()
+        return self
+
+    def _join(self) -> bool:
+        """Send to the server that holds the store, if there is one and it takes traces; wait for one that is ending.
+
+        Raises:
+            RunError: it takes none, or none of ours.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while (serving := self._serving()) is not None:
+            if not serving.otlp:
                 raise RunError(
                     f"another process holds the store {self.address} and takes no traces: wait for it to end"
                 )
-            self._start()
-        else:
-            self._url = serving.otlp
-        return self
+            status = self._status(serving.otlp)
+            if status == 200:
+                self._url = serving.otlp
+                return True
+            if status in (401, 403):
+                raise RunError(f"the server that holds the store {self.address} demands a token: --token")
+            if time.monotonic() > deadline:
+                raise RunError(f"the server that holds the store {self.address} answers {status or 'nothing'}")
+            time.sleep(0.1)
+        return False
+
+    def _serving(self) -> Serving | None:
+        return find_serving(self.folder) if self.folder is not None and self.folder.is_dir() else None
+
+    def _status(self, url: str) -> int:
+        """Return what a server answers to a request with nothing in it; 0 where nobody answers."""
+        headers = {**self.headers, "Content-Type": "application/x-protobuf"}
+        with urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(10.0)) as pool:
+            try:
+                return pool.request("POST", f"{url}/v1/traces", body=b"", headers=headers).status
+            except (urllib3.exceptions.HTTPError, OSError):
+                return 0
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -69,15 +103,21 @@ class Collecting:
         return self._url
 
     def revive(self) -> bool:
-        """Start it again where it is the run's own and died; return whether it should be there now."""
+        """See that there is one again where it died; return whether there is."""
         with self._lock:
-            if self._own is not None and not self._own.alive:
-                self._forget()
-                self._own.kill()
-                try:
+            if self._own is not None and self._own.alive:
+                return True
+            if self._own is None and self._status(self._url) == 200:
+                return True
+            self._forget()
+            own, self._own = self._own, None
+            try:
+                if own is not None:
+                    own.kill()
+                if not self._join():
                     self._start()
-                except CollectorProcessError:
-                    return False
+            except (CollectorProcessError, RunError):
+                return False
             return True
 
     def read(self, trial_id: str) -> Trial | None:

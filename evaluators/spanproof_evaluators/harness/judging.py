@@ -16,15 +16,15 @@ from typing import Final
 from spanproof_evaluators.harness.snapshots import snapshot
 from spanproof_evaluators.harness.worlds import Starts, WorldError, copy_tree, fingerprints
 from spanproof_evaluators.model.canonical import Plain
-from spanproof_evaluators.model.checks import PythonCheck
+from spanproof_evaluators.model.checks import CheckSpec, FilesCheck, GitCheck, PythonCheck
 from spanproof_evaluators.model.end_states import EndState, Place
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.placeholders import Values
 from spanproof_evaluators.model.starts import DATABASE, WORLD
 from spanproof_evaluators.model.suites import Suite, Task
-from spanproof_evaluators.model.verifications import Check
+from spanproof_evaluators.model.verifications import Check, Verification
 from spanproof_evaluators.runner.checking import filled_in
-from spanproof_evaluators.verifiers import Verifier, declared, judge
+from spanproof_evaluators.verifiers import Verifier, checked, judge
 from spanproof_evaluators.verifiers._globs import matches
 
 TAMPERING: Final = "tampering"
@@ -59,8 +59,11 @@ class Judged:
 class _Before:
     """A start state as it is judged."""
 
-    place: Path
-    """A copy with the hidden files over it."""
+    bare: Path
+    """A copy."""
+
+    laid: Path
+    """A copy with the hidden files over it; the same one where there are none."""
 
     text: str
     """As it is recorded, without them."""
@@ -151,7 +154,7 @@ class Bench:
             _settle(after / database)
         after_text = snapshot(after, database)
         touched = self._tampering(task, start.prints, after)
-        self._lay(task, after)
+        laid = self._laid(task, after, place / "laid")
         base = self._sealed_base(place)
         elsewhere = {name: one.place(values, self.base) for name, one in self.suite.destinations.items()}
         earlier = {
@@ -159,12 +162,13 @@ class Bench:
             for name, one in self.suite.destinations.items()
             if (found := one.place_before(values, self.base)) is not None
         }
-        before_state = replace(EndState.parse(start.text), places={**earlier, **_places(start.place, database)})
+        before_state = replace(EndState.parse(start.text), places={**earlier, **_places(start.laid, database)})
         after_state = replace(
-            EndState.parse(after_text, answer=answer), places={**elsewhere, **_places(after, database)}
+            EndState.parse(after_text, answer=answer), places={**elsewhere, **_places(laid, database)}
         )
-        verifier = self.verifiers.get(task.id) or declared(
-            [filled_in(check, values) for check in task.checks], pass_score=task.pass_score, base=base
+        checks = [filled_in(check, values) for check in task.checks]
+        verifier = self.verifiers.get(task.id) or _verifier(
+            checks, task.pass_score, base, {start.laid: start.bare, laid: after}
         )
         outcome = judge(verifier, before_state, after_state, name=f"{self.suite.id}/{task.id}")
         return Judged(outcome=_with(outcome, touched), before=start.text, after=after_text)
@@ -177,8 +181,8 @@ class Bench:
                 place.mkdir(parents=True)
                 self.starts.copy(task, place)
                 text, prints = snapshot(place, _database(task)), fingerprints(place)
-                self._lay(task, place)
-                self._before[task.id] = _Before(place=place, text=text, prints=prints)
+                laid = self._laid(task, place, place.with_name(f"{place.name}-laid"))
+                self._before[task.id] = _Before(bare=place, laid=laid, text=text, prints=prints)
             return self._before[task.id]
 
     def _hidden_of(self, task: Task) -> dict[str, bytes]:
@@ -194,8 +198,12 @@ class Bench:
             }
         return found | {path: text.encode("utf-8") for path, text in task.hidden.files.items()}
 
-    def _lay(self, task: Task, place: Path) -> None:
-        """Lay the hidden files over a copy. What stands in the way, a link say, goes."""
+    def _laid(self, task: Task, bare: Path, place: Path) -> Path:
+        """Return a copy with the hidden files over it. What stands in their way, a link say, goes."""
+        if not self._hidden.get(task.id):
+            return bare
+        place.mkdir()
+        copy_tree(bare, place)
         for path, content in self._hidden.get(task.id, {}).items():
             at = place
             for part in path.split("/")[:-1]:
@@ -209,6 +217,7 @@ class Bench:
             elif file.is_symlink() or file.exists():
                 file.unlink()
             file.write_bytes(content)
+        return place
 
     def _sealed_base(self, place: Path) -> Path:
         """Return the folder that the suite's code is run from: as it was when the run began."""
@@ -254,6 +263,40 @@ class Bench:
                 )
             )
         return found
+
+
+def _verifier(
+    checks: Sequence[CheckSpec | Check], pass_score: float | None, base: Path, bare: Mapping[Path, Path]
+) -> Verifier:
+    """Return the verifier that checks declare. What asks which files changed sees a world without the hidden ones.
+
+    Args:
+        checks: what is asked.
+        pass_score: the part of the weights that has to pass.
+        base: the folder that the suite's code is run from.
+        bare: by a world with hidden files, the same without them.
+    """
+    weighted = pass_score is not None or any(check.weight is not None for check in checks)
+
+    def without(state: EndState | None) -> EndState | None:
+        if state is None:
+            return None
+        own = state.places[WORLD]
+        place = replace(own, location=str(bare.get(Path(own.location), Path(own.location))))
+        return replace(state, places={**state.places, WORLD: place})
+
+    def verify(before: EndState | None, after: EndState) -> Verification:
+        found: list[Check] = []
+        for spec in checks:
+            if isinstance(spec, Check):
+                found.append(spec)
+                continue
+            changes = isinstance(spec, GitCheck) or (isinstance(spec, FilesCheck) and spec.changed_within is not None)
+            earlier, later = (without(before), without(after)) if changes else (before, after)
+            found += checked(spec, earlier, later or after, base, weighted=weighted)
+        return Verification.of(found, pass_score=pass_score)
+
+    return verify
 
 
 def tampering_of(outcome: Outcome) -> list[Plain]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from spanproof_evaluators.errors import EvaluatorError
+from spanproof_evaluators.model.canonical import digest
 from spanproof_evaluators.model.starts import GitStart, Start
 from spanproof_evaluators.model.suites import Suite, Task
 
@@ -64,28 +65,34 @@ class Starts:
         Raises:
             WorldError: it cannot be made.
         """
+        key = self._key(task)
         with self._guard:
-            lock = self._locks.setdefault(task.id, threading.Lock())
-        name = hashlib.sha256(task.id.encode()).hexdigest()[:16]
-        place = self.folder / name
+            lock = self._locks.setdefault(key, threading.Lock())
+        place = self.folder / key
         with lock:
-            if self._digests.get(task.id) not in (None, digest_of(place)):
+            if self._digests.get(key) not in (None, digest_of(place)):
                 shutil.rmtree(place, ignore_errors=True)
-                del self._digests[task.id]
-            if task.id not in self._digests:
+                del self._digests[key]
+            if key not in self._digests:
                 shutil.rmtree(place, ignore_errors=True)
                 place.mkdir(parents=True)
                 try:
                     self._make(task, place)
                 except (OSError, sqlite3.Error) as error:
                     raise WorldError(f"the start state of {task.id} cannot be made: {error}") from error
-                self._digests[task.id] = digest_of(place)
+                self._digests[key] = digest_of(place)
         return place
+
+    def _key(self, task: Task) -> str:
+        """Return what the start state is kept under: tasks that begin alike share one."""
+        start = None if task.start is None else task.start.model_dump(mode="python")
+        return digest({"start": start, "builder": task.id if task.id in self.builders else None})[:16]
 
     def touched(self, task: Task) -> bool:
         """Return whether somebody changed what every attempt begins with."""
-        known = self._digests.get(task.id)
-        return known is not None and known != digest_of(self.folder / hashlib.sha256(task.id.encode()).hexdigest()[:16])
+        key = self._key(task)
+        known = self._digests.get(key)
+        return known is not None and known != digest_of(self.folder / key)
 
     def _make(self, task: Task, place: Path) -> None:
         start = task.start or Start.model_construct()

@@ -84,7 +84,9 @@ def test_a_function_meets_the_changed_world_and_is_stopped_at_its_turns(
 ) -> None:
     monkeypatch.chdir(folder)
     options = Options(attempts=1, jobs=2, seed=5)
-    done = run_suite(Path("suite.json"), "turning_agent:turning", options=options, store=server.store, runs=folder / "runs")
+    done = run_suite(
+        Path("suite.json"), "turning_agent:turning", options=options, store=server.store, runs=folder / "runs"
+    )
     changed = trial(done, "changes")
     assert changed.outcome.state == "verified", changed.outcome.reason
     assert changed.outcome.details["changes"] == [

@@ -24,7 +24,8 @@ case "$SPANPROOF_TASK" in
   rows)      python3 -S -c "import sqlite3
 with sqlite3.connect('shop.db') as shop: shop.execute('insert into refunds values (7)')" ;;
   search)    echo 42 > answer.txt
-             grep -rls the-answer-is "$SUITE_FOLDER" "$STORE_FOLDER" "${TMPDIR%/*/tmp}" /proc/[0-9]*/cwd/ > found.txt || true ;;
+             cd "${TMPDIR%/*/tmp}"
+             grep -rls the-answer-is . "$SUITE_FOLDER" "$STORE_FOLDER" /proc/[0-9]*/cwd/ > "$SPANPROOF_WORLD/found.txt" || true ;;
   hooks)     echo 'import os; os._exit(0)' > conftest.py ;;
   protected) echo 'exit 0' > check.sh ;;
   slow)      echo right > out.txt; sleep 60 ;;
