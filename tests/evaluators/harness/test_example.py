@@ -1,6 +1,6 @@
 """The example suite: every planted fault is found, and nothing else, whatever the names and texts are.
 
-More seeds, and every task by every variant: ``SPANPROOF_EXAMPLE_SEEDS=10 pytest tests/evaluators/harness/test_example.py``.
+More seeds, and every task by every variant: ``SPANPROOF_EXAMPLE_SEEDS=10 pytest tests/…/test_example.py``.
 """
 
 import os

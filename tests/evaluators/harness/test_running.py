@@ -25,7 +25,8 @@ case "$SPANPROOF_TASK" in
 with sqlite3.connect('shop.db') as shop: shop.execute('insert into refunds values (7)')" ;;
   search)    echo 42 > answer.txt
              cd "${TMPDIR%/*/tmp}"
-             grep -rls the-answer-is . "$SUITE_FOLDER" "$STORE_FOLDER" /proc/[0-9]*/cwd/ > "$SPANPROOF_WORLD/found.txt" || true ;;
+             grep -rls the-answer-is . "$SUITE_FOLDER" "$STORE_FOLDER" /proc/[0-9]*/cwd/ \
+               > "$SPANPROOF_WORLD/found.txt" || true ;;
   hooks)     echo 'import os; os._exit(0)' > conftest.py ;;
   protected) echo 'exit 0' > check.sh ;;
   slow)      echo right > out.txt; sleep 60 ;;

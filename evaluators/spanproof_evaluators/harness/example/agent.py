@@ -38,7 +38,6 @@ class Agent:
 
     def think(self, words: str) -> None:
         """Record an inference: the script is the model."""
-        told = [{"role": "assistant", "parts": [{"type": "text", "content": words}], "finish_reason": "stop"}]
         self._add(
             "chat script-1",
             {
@@ -47,7 +46,7 @@ class Agent:
                 "gen_ai.usage.input_tokens": len(self.prompt) // 4,
                 "gen_ai.usage.output_tokens": len(words) // 4,
                 "gen_ai.response.finish_reasons": ["stop"],
-                "gen_ai.output.messages": json.dumps(told),
+                "gen_ai.output.messages": json.dumps(_said(words)),
             },
         )
 
@@ -91,12 +90,12 @@ class Agent:
         """Say what it says of its work, send everything, and print the answer."""
         self.think(answer)
         claim = {"spanproof.claim.state": state, "spanproof.claim.text": answer}
-        event = {"timeUnixNano": str(time.time_ns()), "name": "spanproof.claim", "attributes": _pairs(claim)}
-        output = [{"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}]
+        event: dict[str, object] = {"timeUnixNano": str(time.time_ns()), "name": "spanproof.claim"}
+        event["attributes"] = _pairs(claim)
         attributes: dict[str, Value] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": "shop-clerk",
-            "gen_ai.output.messages": json.dumps(output),
+            "gen_ai.output.messages": json.dumps(_said(answer)),
         }
         root = self._span("invoke_agent shop-clerk", attributes, [event], self.root_id, self.parent_id)
         root["startTimeUnixNano"] = str(self.began)
@@ -169,6 +168,11 @@ class Agent:
             "attributes": _pairs(attributes),
             "events": events,
         }
+
+
+def _said(words: str) -> list[dict[str, object]]:
+    """Return words as the messages of an output."""
+    return [{"role": "assistant", "parts": [{"type": "text", "content": words}], "finish_reason": "stop"}]
 
 
 def _pairs(attributes: "dict[str, Value] | dict[str, str]") -> list[dict[str, object]]:
