@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -36,7 +36,9 @@ class Asking:
     """How judges are asked in one run."""
 
     journal: Path
-    base_url: str | None = None
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of your own by name of the judge; that of every other judge by ``""``."""
+
     budget_usd: Decimal | None = None
     budget_tokens: int | None = None
     jobs: int = 4
@@ -46,6 +48,10 @@ class Asking:
 
     again: bool = False
     patience: Patience = field(default_factory=Patience)
+
+    def base_url(self, judge: Judge) -> str | None:
+        """Return the address of a judge, ``None`` where it is the provider's own."""
+        return self.base_urls.get(judge.name, self.base_urls.get(""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,7 @@ def ask_judges(
     """
 
     def cost(judge: Judge, usage: JudgeUsage, served: str | None) -> Cost:
-        return price(judge, usage, served, own_address=asking.base_url is not None, at=time.time_ns())
+        return price(judge, usage, served, own_address=asking.base_url(judge) is not None, at=time.time_ns())
 
     if asking.budget_usd is not None:
         for judge in judges:
@@ -94,7 +100,7 @@ def ask_judges(
                 provider=provider(
                     judge.provider,
                     judge.model,
-                    base_url=asking.base_url,
+                    base_url=asking.base_url(judge),
                     seconds=asking.seconds,
                     tracers=traces.provider,
                 ),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from spanproof_evaluators.__main__ import main
 from spanproof_evaluators.errors import JudgeSetupError
 from spanproof_evaluators.judges.asking import Pace, Patience
 from spanproof_evaluators.judges.budget import Budget, most_tokens
@@ -271,8 +272,8 @@ def test_while_a_provider_asks_to_wait_nobody_sends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"budget_usd": Decimal(1), "base_url": "http://127.0.0.1:9/v1"}, "--budget-tokens"),
-        ({"base_url": "http://127.0.0.1:9/v1", "provider": "google"}, "--extra-body"),
+        ({"budget_usd": Decimal(1), "base_urls": {"": "http://127.0.0.1:9/v1"}}, "--budget-tokens"),
+        ({"base_urls": {"": "http://127.0.0.1:9/v1"}, "provider": "google"}, "--extra-body"),
     ],
 )
 def test_what_cannot_be_kept_to_is_refused_before_anything_is_sent(
@@ -298,7 +299,7 @@ def test_a_package_that_is_missing_is_an_error_that_says_what_to_install(monkeyp
 def test_a_setting_that_a_model_does_not_take_is_left_out_and_said(tmp_path: Path) -> None:
     by = judge("gpt-5-mini")
     with serving() as server:
-        found = ask_judges([work("a", by)], [by], Asking(journal=tmp_path / "j", base_url=f"{server.url}/v1"))
+        found = ask_judges([work("a", by)], [by], Asking(journal=tmp_path / "j", base_urls={"": f"{server.url}/v1"}))
     assert "temperature" not in server.seen[0].body
     assert len(found.notes) == 1
     assert "temperature" in found.notes[0]
@@ -311,3 +312,28 @@ def test_money_is_counted_by_the_catalogue() -> None:
     assert price(by, usage, None, own_address=False, at=1_790_000_000_000_000_000) == (Decimal(6), None)
     unknown = price(replace(by, model="no-such-model"), usage, None, own_address=False, at=1_790_000_000_000_000_000)
     assert (unknown[0], "no-such-model" in str(unknown[1])) == (None, True)
+
+
+def test_each_judge_of_a_panel_can_have_an_address_of_its_own(tmp_path: Path) -> None:
+    here, there = judge(), judge("mistral-judge")
+    with serving() as first_server, serving() as other:
+        urls = {here.name: f"{first_server.url}/v1", "": f"{other.url}/v1"}
+        ask_judges([work("a", here), work("a", there)], [here, there], Asking(journal=tmp_path / "j", base_urls=urls))
+    assert [seen.body["model"] for seen in first_server.seen] == ["qwen-judge"]
+    assert [seen.body["model"] for seen in other.seen] == ["mistral-judge"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (("127.0.0.1:8095",), "no address"),
+        (("openai:other=http://127.0.0.1:9/v1",), "names no judge"),
+        (("http://127.0.0.1:9/v1", "http://127.0.0.1:8/v1"), "twice"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(
+    values: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = [part for value in values for part in ("--base-url", value)]
+    assert main(["judge", "run", "--rubric", "grounded", "--model", "openai:m", *told]) == 2
+    assert said in capsys.readouterr().err

@@ -61,7 +61,8 @@ def test_verdicts_are_paid_once_stand_beside_the_rest_and_decide_nothing(
     panel = ("judge", "run", "--rubric", "grounded", "--model", "openai:qwen-judge", "--model", "openai:mistral-judge")
     found = place / "disagreements.jsonl"
     with serving(judge) as server:
-        asking = (*panel, "--base-url", f"{server.url}/v1", "--disagreements", str(found))
+        here = ("--base-url", f"openai:mistral-judge={server.url}/v1", "--base-url", f"{server.url}/v1")
+        asking = (*panel, *here, "--disagreements", str(found))
         code, first = run(*asking)
         paid = len(server.seen)
         again = run(*asking)[1]

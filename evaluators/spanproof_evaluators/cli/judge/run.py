@@ -49,7 +49,13 @@ JOURNAL: Final = ".spanproof-judge/journal.jsonl"
     metavar="PROVIDER:MODEL[@REVISION]",
     help="Who is asked: openai, anthropic, google, bedrock. Several are a panel. REVISION tells weights apart.",
 )
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible (or the provider's own kind of) server.")
+@click.option(
+    "--base-url",
+    "base_urls",
+    multiple=True,
+    metavar="[MODEL=]URL",
+    help="A server of the provider's kind, OpenAI-compatible for openai; of all models, or of the one that is named.",
+)
 @click.option("--sources", "sources_file", type=click.Path(path_type=Path), metavar="FILE", help="Texts and sources.")
 @click.option(
     "--cassette", type=click.Path(path_type=Path), metavar="FILE", help="Replay recorded verdicts; nothing is sent."
@@ -97,7 +103,7 @@ def command(
     include_unsettled: bool,
     rubric_name: str,
     judge_models: tuple[str, ...],
-    base_url: str | None,
+    base_urls: tuple[str, ...],
     sources_file: Path | None,
     cassette: Path | None,
     journal: Path,
@@ -139,12 +145,12 @@ def command(
     rubric = find_rubric(rubric_name)
     suite, labels = split_suites(suites)
     wanted = read_filter({**given, "suites": labels})
-    if cassette is not None and (base_url or budget_usd or budget_tokens):
+    if cassette is not None and (base_urls or budget_usd or budget_tokens):
         raise FilterError("--cassette sends nothing: --base-url and budgets have no meaning beside it. Leave them out")
     judges = _judges(judge_models, rubric, _settings(temperature, seed, max_tokens, extra_body), cassette)
     asking = Asking(
         journal=journal,
-        base_url=base_url,
+        base_urls=_base_urls(base_urls, judges),
         budget_usd=_money(budget_usd),
         budget_tokens=budget_tokens,
         jobs=jobs,
@@ -265,6 +271,27 @@ def _settings(temperature: float, seed: int | None, max_tokens: int, extra_body:
         if not isinstance(body, dict):
             raise FilterError("""--extra-body is no JSON object. Give one, as '{"cache_prompt": false}'""")
         found["extra_body"] = body
+    return found
+
+
+def _base_urls(given: tuple[str, ...], judges: "list[Judge]") -> dict[str, str]:
+    """Return addresses by name of the judge, that of all by the empty name.
+
+    Raises:
+        FilterError: a value is none, or names no judge.
+    """
+    from spanproof_evaluators.errors import FilterError
+
+    found: dict[str, str] = {}
+    for value in given:
+        name, equals, url = ("", "=", value) if value.startswith(("http://", "https://")) else value.partition("=")
+        if not equals or not url.startswith(("http://", "https://")):
+            raise FilterError(f"--base-url {value!r} is no address. Give http://HOST/PATH, or MODEL=http://HOST/PATH")
+        if name and name not in {one.name for one in judges}:
+            raise FilterError(f"--base-url {value!r} names no judge of this run: say it as --model does")
+        if name in found:
+            raise FilterError(f"--base-url is given twice for {name or 'all models'}")
+        found[name] = url
     return found
 
 
