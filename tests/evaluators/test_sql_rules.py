@@ -39,6 +39,7 @@ TASK = {
     "required_tools": ["a"],
     "limits": {"max_steps": 6, "max_tool_calls": 5, "max_tokens": 2_000, "max_cost_usd": "0.10"},
     "max_repeats": 1,
+    "expected_calls": 4,
 }
 
 

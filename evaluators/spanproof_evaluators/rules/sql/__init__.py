@@ -26,6 +26,7 @@ DEFAULTS: Final[Mapping[str, object]] = {
     "max_tool_calls": None,
     "max_tokens": None,
     "max_cost_usd": None,
+    "expected_calls": None,
     "reference_calls": None,
 }
 """What holds where a parameter is not given. Without ``reference`` the rules on it have nothing to say."""
@@ -75,6 +76,7 @@ SQL_RULES: Final[Mapping[str, SqlRule]] = {
         "unknown_effect",
         "read_changed_state",
         "required_tools",
+        "too_many_calls",
         "repeats",
         "repeats_since_write",
         "identical_run",
@@ -119,6 +121,7 @@ def parameters_of(task: Task | None) -> dict[str, object]:
     reference = task.reference_trajectory
     given: dict[str, object] = {
         "max_repeats": task.max_repeats or 0,
+        "expected_calls": task.expected_calls,
         "forbidden_tools": list(task.forbidden_tools),
         "required_tools": list(task.required_tools),
         "max_steps": task.limits.max_steps,
