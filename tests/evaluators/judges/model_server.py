@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -94,6 +95,15 @@ def says(seen: Seen, **answers: str) -> Answer:
     )
 
 
+class _Server(ThreadingHTTPServer):
+    """Says nothing when whoever asked was killed."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Tell of errors of the server's own only."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # handed on as it came
+
+
 class ModelServer:
     """The server, and every request that it got."""
 
@@ -101,7 +111,7 @@ class ModelServer:
         self.seen: list[Seen] = []
         self.script: Script = lambda number, seen: says(seen)
         self.changed = threading.Condition()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
 

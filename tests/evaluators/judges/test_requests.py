@@ -9,7 +9,7 @@ import pytest
 from spanproof_evaluators.errors import JudgeSetupError
 from spanproof_evaluators.judges import prompt
 from spanproof_evaluators.judges.prompt import mark_of, request, written
-from spanproof_evaluators.judges.providers import Provider, ProviderError, provider, split
+from spanproof_evaluators.judges.providers import Provider, ProviderError, Reply, provider, split
 from spanproof_evaluators.judges.reading import MalformedError, answer_schema, read
 from spanproof_evaluators.judges.rubrics import shipped
 from spanproof_evaluators.model.judge_inputs import JudgeInput, asked
@@ -99,6 +99,32 @@ def test_the_schema_of_the_answer_goes_along(server: ModelServer, name: str) -> 
     (seen,) = sent(server, name, [given()])
     assert set(seen.schema["properties"]) == {"consistent", "complete", "quote_verbatim", "fabricated"}
     assert seen.schema["properties"]["fabricated"]["properties"]["answer"]["enum"] == ["yes", "no"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_how_an_answer_ended_is_read_from_every_shape(name: str) -> None:
+    model, path, _ = MODELS[name]
+    ends = {"stop": (False, False), "length": (False, True), "content_filter": (True, False)}
+    found = {}
+    for finish in ends:
+        with serving(_ending(finish)) as server:
+            asking = provider(name, model, base_url=server.url + path, seconds=20)
+
+            async def ask(asking: Provider = asking) -> Reply:
+                async with asking.opened():
+                    return await asking.ask(
+                        system="s", user="u", schema={"type": "object"}, settings={"max_tokens": 99}, key="k"
+                    )
+
+            reply = asyncio.run(ask())
+            found[finish] = (reply.refused, reply.cut_off)
+            assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
+            assert reply.served_model not in (None, model)
+    assert found == ends
+
+
+def _ending(finish: str) -> Script:
+    return lambda number, seen: Answer(text="{}", finish=finish)
 
 
 def _failing(status: int) -> Script:
