@@ -68,6 +68,22 @@ def test_single_trials_are_tested_by_mcnemar_and_repeated_ones_by_sign_flips() -
     assert found.difference == pytest.approx(-2 / 3)
 
 
+def test_of_what_explains_less_is_better() -> None:
+    claims = [assessed(trial(task_id="x"), "verified"), assessed(trial("t2", task_id="y"), "verified")]
+    false = [assessed(trial("t3", task_id="x"), "failed"), assessed(trial("t4", task_id="y"), "verified")]
+    beside = {one.name: one for one in compare(claims, false, names=("a", "b")).beside}
+    assert (beside["false_success"].difference, beside["false_success"].worse) == (0.5, 1)
+    assert beside["false_success"].better == 0
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(1, "inconclusive"), (4, "inconclusive"), (5, "regressed")])
+def test_tasks_that_all_fell_show_it_when_a_coin_would_not(lost: int, verdict: str) -> None:
+    found = pairs(worse=lost, better=0, same=0)
+    assert (found.verdict, found.solve_rate.difference) == (verdict, -1.0)
+    # the sign test says the same: five losses in a row are 1 in 32, four are 1 in 16
+    assert (0.5**lost <= 0.05) == (verdict == "regressed")
+
+
 @pytest.mark.parametrize(
     ("a", "b", "says"),
     [

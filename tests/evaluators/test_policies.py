@@ -79,7 +79,7 @@ def test_the_founding_report_passes_the_founding_gate() -> None:
     overall = next(one for one in found.gates if one.gate.id == "overall")
     assert overall.measure.value == pytest.approx(0.06)
     tokens = next(one for one in found.gates if one.gate.id == "tokens")
-    assert (tokens.decision, tokens.explanation) == ("fail", "50 of 50 tasks lack it on a side")
+    assert (tokens.decision, tokens.explanation) == ("fail", "50 of 50 tasks have no tokens on one of the two sides")
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,27 @@ def test_a_confident_gate_has_three_values(worse: int, better: int, same: int, v
         of("f" * worse + "s" * better + "s" * same), of("s" * worse + "f" * better + "s" * same), "recommended"
     )
     assert said(found)["overall"] == verdict
+
+
+@pytest.mark.parametrize(("categories", "verdict"), [(1, "fail"), (3, "pass")])
+def test_one_of_several_categories_fails_by_what_holds_for_all_of_them(categories: int, verdict: str) -> None:
+    # six losses of six: p = 2/64, which stands alone and not as the smallest of three (Holm: 6/64)
+    sizes = {"a": 6, "b": 6, "c": 6}
+    sizes = dict(list(sizes.items())[:categories])
+    found = decided(set_of(sizes | {"a": 0}, sizes), set_of(sizes, sizes), "recommended")
+    fell = next(one for one in found.gates if one.gate.id == "category:a")
+    assert fell.decision == verdict
+    assert "after Holm" in fell.explanation
+    if verdict == "pass":
+        assert "neither shown nor ruled out, the policy says pass" in fell.explanation
+
+
+def test_a_drop_that_cannot_be_is_not_what_a_gate_finds() -> None:
+    lost = decided(set_of({"a": 0}, {"a": 1}), set_of({"a": 1}, {"a": 1}), "recommended")
+    fell = next(one for one in lost.gates if one.gate.id == "category:a")
+    assert fell.errors is not None
+    assert fell.errors.mde is None
+    assert fell.errors.basis.startswith("a standard error of 1 over 1 task;")
 
 
 def nightly(before: Nights) -> str:

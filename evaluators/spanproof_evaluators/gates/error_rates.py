@@ -1,6 +1,7 @@
 """How often a gate is wrong on this set of tasks (evaluators.md B44). What the figures assume stands beside them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import sqrt
 from statistics import NormalDist
 from typing import Final
@@ -40,10 +41,11 @@ def of_limit(gate: Gate, measure: Measure) -> ErrorRates | None:
             false_alarm=0.0,
             power=1 - (1 - WORSE) ** count,
             mde=1 - (1 - POWER) ** (1 / count),
-            basis=f"{count} independent units; a variant that never does it, against one that does in 5 of 100",
+            basis=f"{_units(measure)}; a variant that never does it, against one that does in 5 of 100",
         )
     if gate.what == "value" and gate.comparator == "at_least":
-        return of_floor(float(gate.limit), count)
+        found = of_floor(float(gate.limit), count)
+        return replace(found, basis=f"{_units(measure)}; {found.basis.partition('; ')[2]}")
     return None
 
 
@@ -70,8 +72,11 @@ def of_floor(limit: float, count: int) -> ErrorRates:
     )
 
 
-def of_drop(found: Compared, limit: float, rule: str, *, inconclusive_stops: bool) -> ErrorRates | None:
-    """Return the error rates of a limit on the drop of a solve rate; ``None`` where nothing was compared."""
+def of_drop(found: Compared, limit: float, rule: str, *, inconclusive_stops: bool, among: int = 0) -> ErrorRates | None:
+    """Return the error rates of a limit on the drop of a solve rate; ``None`` where nothing was compared.
+
+    ``among`` categories are tested together; 0 for the whole, which is tested by itself.
+    """
     count = found.tasks
     if not count:
         return None
@@ -79,7 +84,7 @@ def of_drop(found: Compared, limit: float, rule: str, *, inconclusive_stops: boo
         return _of_e_value(found)
     discordance = (found.worse + found.better) / count or ASSUMED_DISCORDANCE
     single = found.p_method == "McNemar, exact"
-    told = f"{count} tasks of which {discordance:.0%} end differently by chance"
+    told = f"{_tasks(count)} of which {discordance:.0%} end differently by chance"
     if rule == "point" and single and count <= _MOST_EXACT:
         rejects = point_rule(limit, count)
         half = discordance / 2
@@ -96,14 +101,17 @@ def of_drop(found: Compared, limit: float, rule: str, *, inconclusive_stops: boo
         )
     error = found.standard_error or sqrt(discordance / count)
     reach = _NORMAL.inv_cdf(0.95) * error
+    shown = _NORMAL.inv_cdf(1 - 0.025 / among) * error if among else reach  # two-sided, the strictest step of Holm's
     least = -limit
     if rule == "confident":
-        least = -limit + reach if inconclusive_stops else -reach
+        least = -limit + reach if inconclusive_stops else -shown
+    least_found = max(-least + _NORMAL.inv_cdf(POWER) * error, 0.0)
+    together = f", one of {among} tested together" if among > 1 else ""
     return ErrorRates(
         false_alarm=_NORMAL.cdf(least / error),
         power=_NORMAL.cdf((least + WORSE) / error),
-        mde=max(-least + _NORMAL.inv_cdf(POWER) * error, 0.0),
-        basis=f"a standard error of {error:.3g} over {count} tasks; normal approximation",
+        mde=least_found if least_found <= 1 else None,  # a rate cannot drop by more than all of it
+        basis=f"a standard error of {error:.3g} over {_tasks(count)}{together}; normal approximation",
     )
 
 
@@ -116,8 +124,8 @@ def of_growth(found: Growth, limit: float) -> ErrorRates | None:
         false_alarm=_NORMAL.cdf((1 - limit) / error),
         power=_NORMAL.cdf(limit * WORSE / error),
         mde=limit + _NORMAL.inv_cdf(POWER) * error - 1,
-        basis=f"a standard error of {error:.3g} over {found.tasks} tasks; false alarm without growth, power 5 % above "
-        "the limit; normal approximation",
+        basis=f"a standard error of {error:.3g} over {_tasks(found.tasks)}; false alarm without growth, power 5 % "
+        "above the limit; normal approximation",
     )
 
 
@@ -134,9 +142,24 @@ def _of_e_value(found: Compared) -> ErrorRates:
         false_alarm=stopped(0.0),
         power=stopped(WORSE) if discordance >= WORSE else None,
         mde=_smallest(stopped, discordance),
-        basis=f"{count} tasks of which {discordance:.0%} end differently by chance, one night; over any number of "
+        basis=f"{_tasks(count)} of which {discordance:.0%} end differently by chance, one night; over any number of "
         "nights at most 0.05",
     )
+
+
+def _units(measure: Measure) -> str:
+    """Return what the figures count, and that they take it for independent where it comes in clusters."""
+    count, clusters = measure.denominator, measure.n_clusters
+    if not 0 < clusters < (count or 0):
+        return f"{count} independent units"
+    return f"{count} units of {clusters} {_CLUSTERS.get(measure.unit, 'tasks')}, taken for independent"
+
+
+_CLUSTERS: Final = {"effect": "trials", "window": "trials", "step": "trials"}
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"
 
 
 def _smallest(stopped: Callable[[float], float], most: float) -> float | None:

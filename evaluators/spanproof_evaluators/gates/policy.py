@@ -80,8 +80,10 @@ def _judged(
             yield _by_limit(gate, {gate.measure: measure}, no_effects_expected=False)
         case DropGate():
             missing = NO_BASELINE if comparison is None else "no task has a category"
-            for name, one in _compared(spec, comparison):
-                yield _by_drop(spec, order, owner, name, one, together, missing)
+            looked_at = _compared(spec, comparison)
+            among = sum(one is not None and one.p_adjusted is not None for _, one in looked_at)
+            for name, one in looked_at:
+                yield _by_drop(spec, order, owner, name, one, together, missing, among)
         case GrowthGate():
             yield _by_growth(spec, order, owner, comparison)
         case _:
@@ -126,7 +128,14 @@ def _compared(spec: DropGate, comparison: Comparison | None) -> list[tuple[str, 
 
 
 def _by_drop(
-    spec: DropGate, order: int, owner: str, name: str, found: Compared | None, together: Evidence, missing: str
+    spec: DropGate,
+    order: int,
+    owner: str,
+    name: str,
+    found: Compared | None,
+    together: Evidence,
+    missing: str,
+    among: int,
 ) -> GateResult:
     gate = _gate(spec, order, owner, "solve_rate against the baseline", spec.at_most, "at_most", name)
     limit = f"a drop of at most {spec.at_most * 100:f} points, {spec.rule}"
@@ -150,7 +159,7 @@ def _by_drop(
     if decision == "pass" and (found.unavailable or found.trials_without):
         decision, words = spec.on_unavailable, f"{words}, but {found.reason or 'a task has no value'}"
     errors = error_rates.of_drop(
-        found, float(spec.at_most), spec.rule, inconclusive_stops=spec.on_inconclusive != "pass"
+        found, float(spec.at_most), spec.rule, inconclusive_stops=spec.on_inconclusive != "pass", among=among
     )
     return GateResult(gate=gate, decision=decision, measure=measure, limit=limit, explanation=words, errors=errors)
 
@@ -165,14 +174,17 @@ def _drop_verdict(spec: DropGate, found: Compared, together: Evidence) -> tuple[
         return (
             "fail" if evidence >= BLOCKS_AT else "pass"
         ), f"{told}, evidence {evidence:.3g} (stops at {BLOCKS_AT:g})"
+    open_ended = f"a larger drop is neither shown nor ruled out, the policy says {spec.on_inconclusive}"
     if found.lower is None or found.upper is None:
-        return spec.on_inconclusive, f"{told}, nothing is known of the spread"
+        return spec.on_inconclusive, f"{told}, nothing is known of the spread: {open_ended}"
     told += f", 95 % one-sided bounds {found.lower * 100:+.1f} and {found.upper * 100:+.1f}"
-    if found.upper < 0 and drop > 0 and (found.lower <= -float(spec.at_most)):
-        return "fail", told
     if found.lower > -float(spec.at_most):
         return "pass", told
-    return spec.on_inconclusive, f"{told}: a larger drop is neither shown nor ruled out"
+    if found.p_adjusted is not None:  # one of several categories, each of which falls by chance now and then
+        told += f", p {found.p_adjusted:.3g} after Holm"
+    if found.upper < 0 < drop and (found.p_adjusted is None or found.verdict == "regressed"):
+        return "fail", told
+    return spec.on_inconclusive, f"{told}: {open_ended}"
 
 
 def _by_growth(spec: GrowthGate, order: int, owner: str, comparison: Comparison | None) -> GateResult:

@@ -61,7 +61,7 @@ class Compared:
     """After Holm, where several categories are tested."""
 
     worse: int = 0
-    """Tasks on which b is below a."""
+    """Tasks on which b does worse than a: below it in the solve rate, above it in all that stands beside."""
 
     better: int = 0
     tasks: int = 0
@@ -75,7 +75,7 @@ class Compared:
     """Trials of both sides that are no attempts: broken by the infrastructure, waiting, cancelled."""
 
     mde: float | None = None
-    """The smallest drop that is found in 80 of 100 comparisons with this spread; ``None`` without any spread."""
+    """The smallest change for the worse that is found in 80 of 100 comparisons; ``None`` without any spread."""
 
     verdict: Word | None = None
     """``None`` for what explains and does not decide."""

@@ -173,9 +173,10 @@ def _compared(name: str, old: Mapping[str, Observations], new: Mapping[str, Obse
     differences = [y - x for x, y in pairs]
     count = len(differences)
     error = stdev(differences) / sqrt(count) if count > 1 else None
-    worse, better = sum(each < 0 for each in differences), sum(each > 0 for each in differences)
+    below, above = sum(each < 0 for each in differences), sum(each > 0 for each in differences)
+    worse, better = (below, above) if value is _solved else (above, below)  # of what explains less is better
     single = all(len(trials) == 1 for trials in (*old.values(), *new.values())) and value is _solved
-    lower, upper = _bounds(differences, error)
+    lower, upper = _bounds(differences, error, share=value is _solved or name in _SHARES)
     return Compared(
         name=name,
         a=fmean(x for x, _ in pairs),
@@ -208,9 +209,9 @@ def _growth(name: str, old: Mapping[str, Observations], new: Mapping[str, Observ
     after = fmean(y for _, y in pairs) if pairs else None
     reason = None
     if missing:
-        reason = f"{missing} of {len(means)} tasks lack it on a side"
+        reason = f"{missing} of {len(means)} tasks have no {name.replace('_', ' ')} on one of the two sides"
     elif not before:
-        reason = "the baseline's mean is 0"
+        reason = f"the baseline's mean of {name.replace('_', ' ')} is 0"
     ratio = after / before if reason is None and before and after is not None else None
     error = None
     if ratio is not None and before and len(pairs) > 1:
@@ -227,19 +228,22 @@ def _growth(name: str, old: Mapping[str, Observations], new: Mapping[str, Observ
     )
 
 
-def _bounds(differences: Sequence[float], error: float | None) -> tuple[float | None, float | None]:
-    """Return one-sided 95 % bounds. Where all tasks end alike the spread is not known to be 0: losses are bounded then.
+def _bounds(differences: Sequence[float], error: float | None, *, share: bool) -> tuple[float | None, float | None]:
+    """Return one-sided 95 % bounds of the mean difference.
 
-    With no loss among n tasks, up to ``1 - 0.05^(1/n)`` of all tasks may lose (Clopper-Pearson).
+    Where all tasks differ alike, or not at all, the spread is not known to be 0. Of a share at least ``0.05^(1/n)`` of
+    all tasks are like the n that were seen (Clopper-Pearson), and the others may lose, or gain, as much as there is. So
+    no loss among n tasks bounds losses, and five of five lost show a fall where four of four do not. Of an amount
+    nothing can be said then.
     """
     count, mean = len(differences), fmean(differences)
     if error:
         half = student_t(1 - _ALPHA, count - 1) * error
         return mean - half, mean + half
-    if any(differences):
-        return (None, None) if count < 2 else (mean, mean)
-    most = 1 - _ALPHA ** (1 / count)
-    return -most, most
+    if not share:
+        return None, None
+    alike = _ALPHA ** (1 / count)
+    return alike * mean - (1 - alike), alike * mean + (1 - alike)
 
 
 def _decided(found: Compared, margin: float) -> Compared:

@@ -49,7 +49,7 @@ def print_comparison(console: Console, found: Comparison) -> None:
             _row(console, one)
     print_heading(console, "What explains", "lower is better; decides nothing")
     for one in found.beside:
-        _row(console, one)
+        _row(console, one, change="rise")
     if found.differing:
         print_heading(console, "What differs")
         for key, (old, new) in found.differing.items():
@@ -58,8 +58,8 @@ def print_comparison(console: Console, found: Comparison) -> None:
     print_line(console, Text())
 
 
-def _row(console: Console, one: Compared) -> None:
-    """Print one measure of both."""
+def _row(console: Console, one: Compared, change: str = "drop") -> None:
+    """Print one measure of both; a change for the worse is a drop of some and a rise of others."""
     name = words(one.name.replace("_", " "))
     if one.difference is None:
         print_block(console, [name], [Text(f"unavailable: {one.reason}", style="yellow")], indent=_NAME)
@@ -74,7 +74,7 @@ def _row(console: Console, one: Compared) -> None:
     if one.verdict == "regressed":
         chunks.append(Text("FELL", style="bold red"))
     if one.mde:
-        chunks.append(Text(f"finds a drop of {one.mde:.3f}", style="dim"))
+        chunks.append(Text(f"finds a {change} of {one.mde:.3f} in 80 of 100", style="dim"))
     gaps = [(one.unavailable, "task without a value", "tasks without a value")]
     gaps += [(one.trials_without, "trial without one", "trials without one")]
     gaps += [(one.trials_left_out, "trial left out", "trials left out")]

@@ -40,7 +40,7 @@ def _rates(errors: ErrorRates) -> str:
     parts = [
         f"false alarm {_share(errors.false_alarm)}",
         f"power {_share(errors.power)}",
-        f"finds {_share(errors.mde)} in 80 of 100",
+        "finds nothing in 80 of 100" if errors.mde is None else f"finds {_share(errors.mde)} in 80 of 100",
     ]
     return ", ".join(parts) + f" ({errors.basis})"
 
