@@ -2,7 +2,7 @@
 
 from spanproof_collector.store.deleting import Counted, Deletion, Part, count, count_results, purge
 from spanproof_collector.store.deriving import insert_derived
-from spanproof_collector.store.holding import Serving, advertise, find_serving, withdraw
+from spanproof_collector.store.holding import Serving, advertise, serving_now, withdraw
 from spanproof_collector.store.loose import LooseKey, LooseLogs, find_loose_logs, list_loose_logs, read_loose_logs
 from spanproof_collector.store.opening import open_store
 from spanproof_collector.store.paging import StepCursor, StepRow, read_steps
@@ -31,7 +31,6 @@ __all__ = [
     "count",
     "count_results",
     "find_loose_logs",
-    "find_serving",
     "insert_derived",
     "list_loose_logs",
     "open_store",
@@ -40,5 +39,6 @@ __all__ = [
     "read_loose_whole",
     "read_steps",
     "read_whole",
+    "serving_now",
     "withdraw",
 ]

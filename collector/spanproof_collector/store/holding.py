@@ -100,3 +100,15 @@ def find_serving(folder: Path) -> Serving | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return serving if serving.pid == holder_pid(folder) else None
+
+
+def serving_now(folder: Path) -> Serving | None:
+    """Return where the folder's holder answers; ``None`` where nobody holds it, or the holder does not say so.
+
+    What a killed holder left behind says nothing: the lock is tried.
+    """
+    lock = take_lock(folder)
+    if lock is not None:
+        lock.release()
+        return None
+    return find_serving(folder)

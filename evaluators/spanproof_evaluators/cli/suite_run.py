@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from spanproof_evaluators.cli.options import json_option, store_option
 from spanproof_evaluators.cli.output import console, tell
 from spanproof_evaluators.errors import FilterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from spanproof_evaluators.harness import Progress, RunResult
+    from spanproof_evaluators.harness import Options, Progress
     from spanproof_evaluators.harness.isolation import Isolation
+    from spanproof_evaluators.model.reports import Report
 
 
 @click.command("run", short_help="Run an agent on every task, each attempt in a fresh world.")
@@ -42,6 +42,13 @@ if TYPE_CHECKING:
     default="auto",
     show_default=True,
     help="How agents are shut in: by Linux namespaces where the system gives them, else by a process group.",
+)
+@click.option(
+    "--grid",
+    "grids",
+    multiple=True,
+    metavar="KEY=A,B",
+    help="Run every combination; {KEY} in --agent stands for the level. Once, or twice for a two-way table.",
 )
 @click.option(
     "--retries",
@@ -76,6 +83,7 @@ def run(
     seed: int,
     named: tuple[str, ...],
     isolation: "Isolation",
+    grids: tuple[str, ...],
     retries: int,
     resume: str | None,
     keep_worlds: Path | None,
@@ -113,6 +121,8 @@ def run(
         token=token,
         keep=keep_worlds,
     )
+    if grids:
+        return _grid(file, agent, grids, options, address, resume, {"junit": junit, "html": html}, verbose, as_json)
     done = run_suite(
         file,
         agent,
@@ -123,7 +133,7 @@ def run(
         told=_told,
         say=tell,
     )
-    _write(done, {"junit": junit, "html": html})
+    _write(done.report, {"junit": junit, "html": html})
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
 
@@ -151,6 +161,61 @@ def run(
     return 2 if done.interrupted else 3 if done.missing else 0
 
 
+def _grid(
+    file: Path,
+    agent: str,
+    grids: tuple[str, ...],
+    options: "Options",
+    address: str,
+    resume: str | None,
+    files: dict[str, Path | None],
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Run every combination, and print the report and the table."""
+    from spanproof_evaluators.harness.grids import run_grid
+    from spanproof_evaluators.runner.grids import read_factors
+
+    if resume not in (None, "last"):
+        raise FilterError("--resume with --grid takes no run: the last one of each combination goes on")
+    done = run_grid(
+        file,
+        agent,
+        read_factors(grids),
+        options=options,
+        store=address,
+        resume=resume is not None,
+        told=_told,
+        say=tell,
+    )
+    _write(done.report, files)
+    missing = sum(len(run.missing) for run in done.runs)
+    if as_json:
+        from spanproof_evaluators.reports.machine import line, report_json
+
+        click.echo(
+            line(
+                {
+                    "runs": [run.run for run in done.runs],
+                    "missing": missing,
+                    "interrupted": done.interrupted,
+                    "grid": done.grid.to_json() if done.grid is not None else None,
+                    "report": report_json(done.report) if done.report is not None else None,
+                }
+            )
+        )
+    elif done.report is not None:
+        from spanproof_evaluators.reports.terminal import print_grid, print_report
+
+        print_report(console(), done.report, verbose=verbose)
+        if done.grid is not None:
+            print_grid(console(), done.grid)
+    if missing or done.interrupted:
+        tell(f"{missing} attempts without a verdict. Go on with:")
+        tell(f"  {_again('last')}")
+    return 2 if done.interrupted else 3 if missing else 0
+
+
 def _told(progress: "Progress") -> None:
     from spanproof_evaluators.reports.wording import clean
 
@@ -158,11 +223,22 @@ def _told(progress: "Progress") -> None:
 
 
 def _again(run: str) -> str:
-    """Return the command that goes on with a run."""
-    import sys
-
-    words: Sequence[str] = [word for word in sys.argv[1:] if word != "--resume" and not word.startswith("--resume=")]
-    return shlex.join(["spanproof", *words, f"--resume={run}"])
+    """Return the command that goes on with a run: the same options, as far as they were given."""
+    context = click.get_current_context()
+    words = ["spanproof", "suite", "run"]
+    for parameter in context.command.params:
+        given = context.params.get(parameter.name or "")
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not ParameterSource.COMMANDLINE or parameter.name in ("resume", "token") or given is None:
+            continue
+        option = max(parameter.opts, key=len)
+        several = given if isinstance(given, tuple) else (given,)
+        for one in several:
+            if isinstance(parameter, click.Argument):
+                words.append(str(one))
+            else:
+                words += [option] if one is True else [option, str(one)]
+    return shlex.join([*words, f"--resume={run}"])
 
 
 def _label(text: str) -> tuple[str, str]:
@@ -172,7 +248,7 @@ def _label(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _write(done: "RunResult", files: dict[str, Path | None]) -> None:
+def _write(made: "Report | None", files: dict[str, Path | None]) -> None:
     """Write the report as each of these formats.
 
     Raises:
@@ -182,10 +258,10 @@ def _write(done: "RunResult", files: dict[str, Path | None]) -> None:
     from spanproof_evaluators.reports.files import FORMATS
 
     for name, path in files.items():
-        if path is None or done.report is None:
+        if path is None or made is None:
             continue
         try:
-            path.write_bytes(FORMATS[name](done.report))
+            path.write_bytes(FORMATS[name](made))
         except OSError as error:
             raise EvaluatorError(f"{path} cannot be written: {error.strerror}") from error
         tell(f"wrote {path}")

@@ -96,9 +96,6 @@ class Try:
     attempt: int
     trial_id: str
     seed: int
-    last: bool
-    """Whether there will be no other."""
-
     own: Own = field(init=False)
     labels: dict[str, str | int] = field(init=False)
     telling: Telling = field(init=False)
@@ -397,7 +394,7 @@ class Try:
             raise BrokenError(changes.broken)
         if ended.problem:
             raise BrokenError(ended.problem)
-        if ended.code in _FROM_OUTSIDE and not ended.exhausted and not self.last:
+        if ended.code in _FROM_OUTSIDE and not ended.exhausted:
             raise BrokenError(f"somebody killed the agent (signal {-ended.code})")
 
     def _reason(self, ended: Ended, known: Trial | None) -> tuple[Reason, str]:

@@ -13,7 +13,7 @@ import urllib3
 from spanproof_collector.errors import CollectorError, StoreUnreachableError
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.trials import Trial
-from spanproof_collector.store import Serving, Store, find_serving, open_store
+from spanproof_collector.store import Serving, Store, open_store, serving_now
 from spanproof_collector.store.address import FolderAddress, parse_address
 from spanproof_collector.trials import read_trials
 from spanproof_evaluators.harness.journal import RunError
@@ -72,7 +72,7 @@ class Collecting:
         return False
 
     def _serving(self) -> Serving | None:
-        return find_serving(self.folder) if self.folder is not None and self.folder.is_dir() else None
+        return serving_now(self.folder) if self.folder is not None and self.folder.is_dir() else None
 
     def _status(self, url: str) -> int:
         """Return what a server answers to a request with nothing in it; 0 where nobody answers."""

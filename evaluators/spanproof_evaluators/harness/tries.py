@@ -118,7 +118,6 @@ class Tries:
                 attempt=attempt,
                 trial_id=trial,
                 seed=seed_of(self.options.seed, self.around.suite.id, task.id, attempt),
-                last=left == 0,
             )
             try:
                 found = tried.make()

@@ -1,7 +1,7 @@
 """Whoever is killed while a suite runs, no verdict is wrong: there is none, and going on brings it.
 
-Six kills in an order and at moments that the seed decides: four of an agent, one of the runner, one of the collector.
-More seeds: ``SPANPROOF_KILL_SEEDS=20 pytest tests/evaluators/harness/test_kills.py``.
+Six in an order and at moments that the seed decides: three of an agent, one of the collector, one of the runner, and a
+Ctrl-C. More seeds: ``SPANPROOF_KILL_SEEDS=20 pytest tests/evaluators/harness/test_kills.py``.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from typing import Final
 import pytest
 import yaml
 
-from spanproof_collector.store import find_serving
+from spanproof_collector.store.holding import find_serving
 
 SEEDS: Final = range(int(os.environ.get("SPANPROOF_KILL_SEEDS", "1")))
-KILLS: Final = ["agent", "agent", "agent", "agent", "runner", "collector"]
+KILLS: Final = ["agent", "agent", "agent", "runner", "interrupt", "collector"]
 SECONDS: Final = 60.0
 
 FORKING = """
@@ -111,8 +111,8 @@ class Runner:
 
     def kill(self, victim: str) -> None:
         """Kill somebody."""
-        if victim == "runner":
-            os.kill(self.pid, signal.SIGKILL)
+        if victim in ("runner", "interrupt"):
+            os.kill(self.pid, signal.SIGKILL if victim == "runner" else signal.SIGINT)
             return
         pid = until(self.an_agent if victim == "agent" else self.collector)
         with contextlib.suppress(ProcessLookupError):
@@ -131,7 +131,7 @@ class Runner:
     def collector(self) -> int | None:
         """Return the collector of this run."""
         serving = find_serving(self.folder / "store")
-        return serving.pid if serving is not None else None
+        return serving.pid if serving is not None and Path(f"/proc/{serving.pid}").exists() else None
 
 
 def until(found: Callable[[], int | None]) -> int:
@@ -186,15 +186,22 @@ def test_no_kill_yields_a_wrong_verdict_and_going_on_completes_the_set(seed: int
             time.sleep(chance.random() * 0.3)  # the moment is what is tried here
             before = runner.verdicts()
             runner.kill(victim)
-            if victim == "runner":
-                runner.ended()
+            if victim in ("runner", "interrupt"):
+                ended = runner.ended()
+                if victim == "interrupt" and not runner.whole():
+                    assert os.waitstatus_to_exitcode(ended) == 2
+                    assert (
+                        "without a verdict. Go on with:\n  spanproof suite run"
+                        in (tmp_path / "out.json.err").read_text()
+                    )
                 runner.begin("--resume")
             seen = len(runner.lines())
             assert before.items() <= runner.verdicts().items()
         runner.ended()
-        while not runner.whole():
-            runner.begin("--resume")
-            runner.ended()
+        for _ in range(3):
+            if not runner.whole():
+                runner.begin("--resume")
+                runner.ended()
         told = json.loads((tmp_path / "out.json").read_text())
     judged: Counter[tuple[object, object]] = Counter()
     for one in runner.lines():
