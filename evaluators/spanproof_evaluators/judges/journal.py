@@ -51,6 +51,11 @@ class Attempt:
 
     served_model: str | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether the provider's answer is known. If not, it may have been given and billed all the same."""
+        return self.unbilled or self.failed not in ("timeout", "unreachable")
+
 
 @dataclass(slots=True)
 class _Trail:
@@ -62,6 +67,9 @@ class _Trail:
 
     last: int = 0
     """The highest number of an attempt."""
+
+    known: int = 0
+    """The highest number of an attempt that was answered."""
 
     open: int | None = None
     """The attempt that was announced and came to nothing that is known."""
@@ -116,8 +124,7 @@ class Recorded:
             if kind == "intent":
                 trail.open = attempt
             elif kind == "attempt":
-                trail.open = None
-                trail.attempts.append(_attempt(told, attempt))
+                self._failed(trail, _attempt(told, attempt))
             else:
                 raise ValueError(f"a line of kind {kind!r}")
         except (JudgementError, KeyError, TypeError, ValueError) as error:
@@ -127,7 +134,14 @@ class Recorded:
     def _verdict(trail: _Trail, found: Judgement) -> None:
         if trail.verdict is None or trail.verdict.state == "unavailable":
             trail.verdict = found
-        trail.attempts, trail.open = [], None
+        trail.attempts, trail.open, trail.known = [], None, trail.last
+
+    @staticmethod
+    def _failed(trail: _Trail, attempt: Attempt) -> None:
+        trail.open = None
+        trail.attempts.append(attempt)
+        if attempt.known:
+            trail.known = attempt.number
 
 
 class Journal(Recorded):
@@ -180,7 +194,8 @@ class Journal(Recorded):
     def announce(self, key: Key, given: JudgeInput) -> tuple[int, str]:
         """Say that a request is about to go out; return its number and idempotency key.
 
-        A request that was under way when a process ended keeps both: a provider that knows such keys answers it once.
+        A request that was under way when a process ended keeps both. One that follows an attempt without a known answer
+        has that one's key: a provider that knows such keys answers, and bills, once.
         """
         trail = self._trails.setdefault(key, _Trail())
         number = trail.last + 1 if trail.open is None else trail.open
@@ -191,7 +206,7 @@ class Journal(Recorded):
         self._write(*lines)
         self._inputs.add(given.hash)
         trail.open, trail.last = number, max(number, trail.last)
-        return number, hashlib.sha256(f"{key[0]}:{key[1]}:{number}".encode()).hexdigest()
+        return number, hashlib.sha256(f"{key[0]}:{key[1]}:{trail.known + 1}".encode()).hexdigest()
 
     def failed(self, key: Key, attempt: Attempt, reply: str = "") -> None:
         """Say that a request came to something other than a verdict."""
@@ -208,8 +223,7 @@ class Journal(Recorded):
                 reply=reply[:_REPLY].encode("utf-8", "replace").decode("utf-8"),
             )
         )
-        trail.open = None
-        trail.attempts.append(attempt)
+        self._failed(trail, attempt)
 
     def judged(self, found: Judgement) -> None:
         """Keep a verdict. It counts when this returns."""

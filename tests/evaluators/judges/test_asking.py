@@ -88,8 +88,10 @@ def test_a_fault_that_lasts_is_no_verdict_after_a_bounded_number_of_requests(nam
 
 def test_an_answer_that_comes_too_late_is_none(tmp_path: Path) -> None:
     late = threading.Event()
-    verdict, _ = one(first(Answer(hold=late)), tmp_path / "j", seconds=0.3)
+    verdict, server = one(first(Answer(hold=late)), tmp_path / "j", seconds=0.3)
     late.set()
+    # it may have been answered and billed: a provider that knows such keys sees one request
+    assert len({seen.headers["idempotency-key"] for seen in server.seen}) == 1
     assert (verdict.state, verdict.attempts) == ("pass", 2)
     assert (verdict.usage.total, verdict.cost) == (None, None)
     assert "not counted (timeout)" in str(verdict.cost_reason)

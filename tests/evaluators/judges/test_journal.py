@@ -12,8 +12,9 @@ import pytest
 
 from spanproof_evaluators.errors import JudgeSetupError
 from spanproof_evaluators.judges.cassettes import judges_of, read_cassette, replay
-from spanproof_evaluators.judges.journal import Journal, Recorded
+from spanproof_evaluators.judges.journal import Attempt, Journal, Recorded
 from spanproof_evaluators.judges.prompt import HASH
+from spanproof_evaluators.model.judgements import JudgeUsage
 from tests.evaluators.judges.asked import GROUNDED, KILLED_AT, judge, run, work
 from tests.evaluators.judges.model_server import Answer, ModelServer, Seen, says, serving
 
@@ -77,6 +78,17 @@ def test_a_request_under_way_is_known_and_sent_again(start: Runner, tmp_path: Pa
         assert Recorded(journal).unanswered() == 1
         start(journal, server)
         assert Recorded(journal).unanswered() == 0
+
+
+def test_what_was_answered_before_a_kill_is_counted_after_it(tmp_path: Path) -> None:
+    wanted = work("a")
+    with Journal(tmp_path / "j") as journal:
+        number, _ = journal.announce(wanted.key, wanted.given)
+        usage = JudgeUsage(input_tokens=1000, output_tokens=1)
+        journal.failed(wanted.key, Attempt(number=number, failed="malformed", usage=usage), "no JSON")
+    with serving() as server:
+        (verdict,) = run([wanted], tmp_path / "j", server.url).verdicts.values()
+    assert (verdict.attempts, verdict.usage.input_tokens, verdict.usage.output_tokens) == (2, 1100, 21)
 
 
 def test_what_a_kill_cut_off_is_no_line(tmp_path: Path) -> None:
