@@ -8,6 +8,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── PolicyError            a release policy
     │   ├── BaselineError          a saved baseline
     │   ├── CertificateError       a report's certificate
+    │   ├── TrustCardError         a suite's trust card
     │   ├── RubricError            a judge's rubric
     │   ├── ResultFileError        a file of results in one of the formats that people have
     │   ├── JudgeSourcesError      a file of task texts and sources for judges
@@ -78,6 +79,10 @@ class BaselineError(DocumentError):
 
 class CertificateError(DocumentError):
     """A file that is no certificate of a report."""
+
+
+class TrustCardError(DocumentError):
+    """A suite's trust card that cannot be read or written."""
 
 
 class RubricError(DocumentError):

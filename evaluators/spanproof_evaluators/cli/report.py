@@ -100,6 +100,7 @@ def command(
     """
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import NoTrialsError
+    from spanproof_evaluators.model.trust_cards import folder_of, read_card
     from spanproof_evaluators.runner import assess, report
 
     suite, labels = split_suites(suites)
@@ -123,14 +124,22 @@ def command(
     _write({name: path for name, path in files.items() if path is not None}, made)
     if certificate is not None:
         _certify(certificate, made, wanted, unit, by, catalogue)
+    name = made.suite_id or (labels[0] if len(labels) == 1 else None)
+    card = read_card(folder_of(address), name) if name is not None else None
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
+        from spanproof_evaluators.reports.trust import card_json
 
-        click.echo(line(report_json(made)))
+        shown = None if card is None else card_json(card, suite_hash=made.suite_hash)
+        click.echo(line(report_json(made) | {"trust_card": shown}))
         return
     from spanproof_evaluators.reports.terminal import print_report
+    from spanproof_evaluators.reports.trust import card_line
+    from spanproof_evaluators.reports.wording import clean
 
     print_report(console(), made, verbose=verbose)
+    if card is not None:
+        click.echo(clean(card_line(card, made.suite_hash)))
 
 
 def _write(files: "Mapping[str, Path]", made: "Report") -> None:

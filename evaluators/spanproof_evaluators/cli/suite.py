@@ -2,6 +2,7 @@
 
 import click
 
+from spanproof_evaluators.cli.suite_check import check
 from spanproof_evaluators.cli.suite_example import example
 from spanproof_evaluators.cli.suite_results import results
 from spanproof_evaluators.cli.suite_run import run
@@ -16,5 +17,5 @@ def command() -> None:
     """
 
 
-for _one in (run, example, results, schema):
+for _one in (run, check, example, results, schema):
     command.add_command(_one)

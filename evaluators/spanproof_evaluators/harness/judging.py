@@ -122,6 +122,10 @@ class Bench:
                     found.append(self.base / where)
         return tuple(dict.fromkeys(path.resolve() for path in found))
 
+    def hidden_paths(self, task: Task) -> frozenset[str]:
+        """Return where the hidden files of a task are laid over its world."""
+        return frozenset(self._hidden.get(task.id, {}))
+
     def judge(self, task: Task, world: Path, *, answer: str | None, values: Values) -> Judged:
         """Return the word on a world whose agent is dead.
 
