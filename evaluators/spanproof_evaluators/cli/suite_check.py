@@ -10,6 +10,7 @@ from spanproof_evaluators.cli.options import json_option, store_option
 from spanproof_evaluators.cli.output import tell
 
 if TYPE_CHECKING:
+    from spanproof_evaluators.model.canonical import Plain
     from spanproof_evaluators.model.suite_findings import SuiteFinding
     from spanproof_evaluators.model.trust_cards import TaskTrust
 
@@ -97,7 +98,7 @@ def check(
         from spanproof_evaluators.reports.machine import line
         from spanproof_evaluators.reports.trust import card_json
 
-        told = {
+        told: dict[str, Plain] = {
             "suite": {"id": opened.suite.id, "hash": opened.suite.hash},
             "tasks": len(opened.suite.tasks),
             "decision": "fail" if failed(findings) else "pass",

@@ -30,8 +30,9 @@ def card_line(card: TrustCard, suite_hash: str | None) -> str:
     solved = sum(one.reference == "verified" for one in card.tasks)
     vacuous = f" ({', '.join(card.vacuous[:5])})" if card.vacuous else ""
     return (
-        f"trust card: {plural(len(card.tasks), 'task')}, {grave} doubtful; {len(card.vacuous)} vacuous{vacuous}; reference "
-        f"verified in {solved}; {card.killed} of {card.mutants} altered end states noticed; isolation {card.isolation}"
+        f"trust card: {plural(len(card.tasks), 'task')}, {grave} doubtful; {len(card.vacuous)} vacuous{vacuous}; "
+        f"reference verified in {solved}; {card.killed} of {card.mutants} altered end states noticed; "
+        f"isolation {card.isolation}"
     )
 
 
