@@ -4,12 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from spanproof_evaluators.cli import suite_schema
+from spanproof_evaluators.cli.group import cli
 from spanproof_evaluators.errors import SuiteError
 from spanproof_evaluators.harness.judging import Bench
 from spanproof_evaluators.harness.worlds import Starts
 from spanproof_evaluators.model.canonical import Plain
 from spanproof_evaluators.model.outcomes import Outcome
+from spanproof_evaluators.model.suite_formats import FORMATS
 from spanproof_evaluators.model.suites import Suite, parse_suite, read_suite
 from spanproof_evaluators.runner.python_suites import OpenSuite, Task, of_tasks, open_suite
 from spanproof_evaluators.verifiers import AnswerCheck, CommandCheck, GitCheck, PythonCheck
@@ -140,6 +144,14 @@ def test_what_is_misspelled_is_refused_with_what_was_meant(item: dict[str, Plain
         parse_suite(json.dumps([item]), name="x.json")
     assert found.value.key == key
     assert meant in found.value.why
+
+
+def test_every_format_has_a_schema_that_refuses_unknown_keys() -> None:
+    assert set(suite_schema.FORMATS) == FORMATS.keys()
+    for name in ("suite", *FORMATS):
+        result = CliRunner().invoke(cli, ["suite", "schema", "--of", name])
+        told = json.loads(result.stdout)
+        assert (told["additionalProperties"], told["$schema"][-14:]) == (False, "2020-12/schema")
 
 
 def bench(opened: OpenSuite, folder: Path) -> Bench:
