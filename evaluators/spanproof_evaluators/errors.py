@@ -12,6 +12,8 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── RubricError            a judge's rubric
     │   ├── ResultFileError        a file of results in one of the formats that people have
     │   ├── JudgeSourcesError      a file of task texts and sources for judges
+    │   ├── LabelsError            a file of labels, or one to import
+    │   ├── CalibrationError       a record of a judge's calibration
     │   └── EnvironmentFileError   a file that defines an environment               (in environments)
     ├── JudgeInputError            what is no text, handed to a judge
     ├── JudgementError             a judgement that contradicts itself, or a text that holds none
@@ -95,6 +97,14 @@ class ResultFileError(DocumentError):
 
 class JudgeSourcesError(DocumentError):
     """A file of task texts and sources for judges that cannot be read as one."""
+
+
+class LabelsError(DocumentError):
+    """A file of labels, or one to import, that cannot be read as one."""
+
+
+class CalibrationError(DocumentError):
+    """A record of a judge's calibration that cannot be read, or that contradicts its own counts."""
 
 
 class JudgeInputError(EvaluatorError, TypeError):

@@ -196,20 +196,34 @@ def clustered_rate(clusters: Sequence[tuple[int, int]], *, level: float = LEVEL)
     Raises:
         ValueError: no units.
     """
+    p, effective = _effective(clusters, level)
+    return None if effective is None else wilson(p * effective, effective, level=level)
+
+
+def effective_size(clusters: Sequence[tuple[int, int]], *, level: float = LEVEL) -> float | None:
+    """Return how many independent units clusters are worth, as ``clustered_rate`` counts them.
+
+    Raises:
+        ValueError: no units.
+    """
+    return _effective(clusters, level)[1]
+
+
+def _effective(clusters: Sequence[tuple[int, int]], level: float) -> tuple[float, float | None]:
+    """Return the rate, and the size of a sample of independent units that is as sure of it."""
     sizes = [n for _, n in clusters if n]
     total = sum(sizes)
     if not total:
         raise ValueError("an interval needs at least one unit")
     p = sum(x for x, _ in clusters) / total
     if max(sizes) == 1:
-        return wilson(p * total, total, level=level)
+        return p, float(total)
     count = len(sizes)
     if count < 2:
-        return None
+        return p, None
     squared = count / (count - 1) * sum((x - p * n) ** 2 for x, n in clusters if n) / total**2
     if squared == 0 or p in (0.0, 1.0):
         effective = float(count)
     else:
         effective = total / min(max(squared / (p * (1 - p) / total), 1.0), float(max(sizes)))
-    effective *= (_z(level) / _t(level, count - 1)) ** 2
-    return wilson(p * effective, effective, level=level)
+    return p, effective * (_z(level) / _t(level, count - 1)) ** 2

@@ -125,6 +125,19 @@ def direction(lenient: int, strict: int) -> Direction:
     )
 
 
+def failing_items_needed(rate: float, *, half_width: float = 0.1) -> int:
+    """Return how many failing items give a false-pass rate an interval of so much to each side, to the nearest item.
+
+    ``z^2 p (1 - p) / h^2``: 61 for ten points at a rate of 0.2 (evaluators.md, A.6).
+
+    Raises:
+        ValueError: the rate is 0 or 1, of which the formula says nothing.
+    """
+    if not 0 < rate < 1:
+        raise ValueError("a rate between 0 and 1 is needed")
+    return round(NormalDist().inv_cdf(0.975) ** 2 * rate * (1 - rate) / half_width**2)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedRate:
     """A pass rate with a judge's errors taken out; ``value`` is ``None`` where that cannot be done."""

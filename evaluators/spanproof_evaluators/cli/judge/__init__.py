@@ -2,7 +2,7 @@
 
 import click
 
-from spanproof_evaluators.cli.judge import rubrics, run
+from spanproof_evaluators.cli.judge import calibrate, label, rubrics, run
 
 
 @click.group("judge", short_help="Ask models closed questions about answers, and measure them.")
@@ -16,4 +16,6 @@ def command() -> None:
 
 
 command.add_command(run.command)
+command.add_command(label.command)
+command.add_command(calibrate.command)
 command.add_command(rubrics.command)
