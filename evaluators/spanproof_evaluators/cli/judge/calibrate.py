@@ -108,7 +108,13 @@ def command(
     labels = read_labels(labels_file)
     by_judge = _verdicts(labels, judgements, address, names)
     truth, _ = truths(labels, truth_by(labels))
-    asking = Asking(journal=bias_journal, base_url=base_url, budget_tokens=budget_tokens, jobs=jobs, seconds=timeout)
+    asking = Asking(
+        journal=bias_journal,
+        base_urls={"": base_url} if base_url else {},
+        budget_tokens=budget_tokens,
+        jobs=jobs,
+        seconds=timeout,
+    )
     records: list[Calibration] = []
     for judge, verdicts in by_judge:
         if bias or bias_cassette is not None:
