@@ -121,9 +121,11 @@ def test_tools_are_found_in_every_declaration() -> None:
         {"name": "b", "input_schema": {}},
         {"toolSpec": {"name": "c"}},
         {"functionDeclarations": [{"name": "d"}, {"name": "e"}]},
-        {"type": "unknown"},
+        {"type": "web_search"},
+        {"type": "function"},
+        {"type": 7},
     ]
-    assert [tool.name for tool in offered({"tools": declared})] == ["a", "b", "c", "d", "e"]
+    assert [tool.name for tool in offered({"tools": declared})] == ["a", "b", "c", "d", "e", "web_search"]
 
 
 def test_a_tools_result_is_taken_out_of_the_message_around_it() -> None:
