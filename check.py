@@ -1,19 +1,25 @@
 """Checks everything that must hold before a change lands: format, lint, types, import contracts, tests."""
 
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
+CORES = os.cpu_count() or 1
 
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("format", (str(BIN / "ruff"), "format", "--check", ".")),
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("types", (sys.executable, "-m", "mypy")),
     ("import contracts", (str(BIN / "lint-imports"),)),
-    # A process a core, files whole, in the order of tests/conftest.py: the long ones first.
-    ("tests", (sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")),
+    # Two processes a core, since much of the time is waiting; files whole, in the order of tests/conftest.py: the long
+    # ones first.
+    (
+        "tests",
+        (sys.executable, "-m", "pytest", "-n", str(2 * CORES), "--dist", "loadfile", "--no-loadscope-reorder"),
+    ),
 )
 
 
