@@ -20,7 +20,7 @@ from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check, Verification
-from spanproof_evaluators.reports.html import report_html
+from spanproof_evaluators.reports.html import CALLS, LISTED, PAGES, report_html
 from spanproof_evaluators.reports.proof import proof
 from spanproof_evaluators.reports.terminal import print_report, print_trial, print_trials
 from spanproof_evaluators.reports.terminal._layout import wrap
@@ -204,7 +204,39 @@ def test_a_long_report_in_the_terminal_says_what_it_leaves_out() -> None:
     assert text.count("FALSE SUCCESS") == 10
     assert "and 15 more" in text
     assert printed("report", *many, verbose=True).count("FALSE SUCCESS") == 25
-    assert report_html(made(many)).count('"badge fail">FALSE SUCCESS') == 50  # proven and listed
+    assert report_html(made(many)).count('"badge fail">FALSE SUCCESS') == 60  # ten proven, all listed, each on its page
+
+
+def test_each_trial_has_a_page_with_its_calls_that_its_row_leads_to() -> None:
+    asked = call("issue_refund", {"order": "ORD-7"}, state="unknown", span_id="ab" * 8)
+    blank = replace(call("look_up", {}), arguments_source=None, result_source=None, error="broke down")
+    text = report_html(made([assessed(trial("with-calls", calls=[asked, blank])), assessed(trial("without"))]))
+    assert (
+        set(re.findall('<a href="#(t[0-9]+)">', text)) == set(re.findall('<dl id="(t[0-9]+)">', text)) == {"t1", "t2"}
+    )
+    page = text.partition('<dl id="t1">')[2].partition("</details>")[0]
+    for told in (
+        "issue_refund",
+        "ORD-7",
+        'class="unknown">unknown',
+        "look_up",
+        "broke down",
+        "asked <bdi>not recorded",
+    ):
+        assert told in page
+    assert "No call of a tool" in text.partition('<dl id="t2">')[2]
+
+
+def test_a_page_of_many_trials_stays_small_and_says_what_it_leaves_out() -> None:
+    calls = [call(f"tool-{at}") for at in range(CALLS + 3)]
+    text = report_html(
+        made([assessed(trial("first", calls=calls)), *(assessed(trial(f"x{at}")) for at in range(2100))])
+    )
+    assert text.count('<details class="page">') == PAGES
+    assert "The 500 most urgent of 2,101." in text
+    assert "The first 2,000 of 2,101:" in text
+    assert text.count('<tr><th scope="row"><bdi>x') + text.count('<a href="#t') == LISTED
+    assert len(text) < 4_000_000
 
 
 # -- wording
@@ -341,7 +373,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note a tag; none may load or run anything."""
         self.seen.add(tag)
-        assert not [name for name, _ in attrs if name.startswith("on") or name in ("src", "href")]
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "src"]
+        assert all(re.fullmatch("#(pages|t[0-9]+)", value or "") for name, value in attrs if name == "href")
         if tag not in ("meta", "br"):
             self.open.append(tag)
 

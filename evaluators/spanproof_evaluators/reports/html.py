@@ -5,7 +5,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from spanproof_evaluators.model.assessments import by_urgency
+from spanproof_evaluators.model.assessments import Assessment, by_urgency
+from spanproof_evaluators.model.canonical import Layout, Plain, plain, written
 from spanproof_evaluators.model.measures import Measure
 from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.reports import sections, wording
@@ -18,6 +19,14 @@ LONGEST_NAME = 120
 LONGEST_IN_A_ROW = 240
 LONGEST = 2000
 """How many characters of one text are shown; JSON has all."""
+
+PROVEN = 10
+"""How many trials are proven before everything else; the others are further down, each on its page."""
+
+LISTED = 2000
+PAGES = 500
+CALLS = 60
+"""How many trials are listed, how many have a page of their own, the most urgent first, and how many calls it shows."""
 
 
 def report_html(report: Report) -> str:
@@ -34,14 +43,46 @@ def report_html(report: Report) -> str:
     environment.filters["name"] = name
     environment.filters["short"] = short
     template = environment.get_template("report.html")
+    listed = by_urgency(report.assessments)
     return template.render(
         report=report,
         sections=sections,
-        listed=[(one, wording.marks(one), proof(one)) for one in by_urgency(report.assessments)],
+        listed=[(one, wording.marks(one)) for one in listed[:LISTED]],
+        urgent=sum(bool(wording.marks(one)) for one in listed),
+        most={"proven": PROVEN, "listed": LISTED, "pages": PAGES, "calls": CALLS},
+        proof=proof,
+        facts=facts,
+        recorded=recorded,
         flags=judge_flags(report.assessments),
         picture=picture,
         wording=wording,
     )
+
+
+def facts(one: Assessment) -> list[tuple[str, str]]:
+    """Return what a trial is, by name: what was not recorded says so."""
+    trial, gaps = one.trial, one.trial.completeness
+    tokens = (trial.usage.input_tokens, trial.usage.output_tokens)
+    counts = [f"{count:,} {way}" for count, way in zip(tokens, ("in", "out"), strict=True) if count is not None]
+    agent = " ".join(part for part in (trial.agent_name, trial.agent_version) if part)
+    return [
+        ("status", trial.status + (f": {wording.because(trial.status_reason)}" if trial.status_reason else "")),
+        ("solved", wording.solved(one)),
+        ("agent", agent or "unnamed"),
+        ("models", ", ".join(trial.models) or "none recorded"),
+        ("session", trial.session_id or "none"),
+        ("tokens", ", ".join(counts) or "not recorded"),
+        ("cost", wording.cost(trial)),
+        ("content", gaps.content.replace("_", " ") + ("" if gaps.calls_whole else "; calls may be missing")),
+        ("answer", trial.final_answer if trial.final_answer is not None else "not recorded"),
+    ]
+
+
+def recorded(value: Plain, source: str | None) -> str:
+    """Return what a call was asked or answered, or that nobody recorded it."""
+    if source is None:
+        return "not recorded"
+    return value if isinstance(value, str) else written(plain(value), Layout(ensure_ascii=False))
 
 
 def visible(text: str) -> Markup:

@@ -113,6 +113,13 @@ def test_the_report_opens_offline_in_a_browser_and_holds_its_layout(ran: Ran, tm
             found = look(page, "phone", "light")
             assert any(one.startswith(fault) for one in found), (style, found)
             added.evaluate("style => style.remove()")
+        page.goto(pages[0])
+        row = page.locator(".trials a").first
+        row.click()  # without a script: what a link leads to is shown, its trial's page open
+        assert page.evaluate("document.querySelector(':target').closest('details').open")
+        assert page.locator("details:has(:target) summary strong").inner_text() == row.inner_text()
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+        assert [look(page, size, "light") for size in SIZES] == [[], []]
 
 
 def test_the_worlds_show_what_the_report_says(ran: Ran) -> None:
