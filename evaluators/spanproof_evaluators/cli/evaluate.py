@@ -8,6 +8,7 @@ import click
 
 from spanproof_evaluators.cli.options import (
     Unit,
+    calibrations_option,
     describe,
     filter_options,
     json_option,
@@ -37,6 +38,7 @@ LISTED: Final = 200
 @unit_option
 @settling_options
 @tools_option
+@calibrations_option
 @click.option("--include-unsettled", is_flag=True, help="Evaluate trials that may still go on, too.")
 @verifiers_option
 @json_option
@@ -46,6 +48,7 @@ def command(
     settle_seconds: float,
     idle_seconds: float,
     tools_file: str | None,
+    calibrations_path: Path,
     include_unsettled: bool,
     verifier_files: tuple[Path, ...],
     as_json: bool,
@@ -104,10 +107,12 @@ def command(
     for source, count in sorted(kept.items()):
         tell(f"{plural(count, 'outcome')} by {source} kept from an earlier evaluation of the same evidence")
     if as_json:
+        from spanproof_evaluators.model.calibrations import read_calibrations
         from spanproof_evaluators.reports.machine import line, report_json
         from spanproof_evaluators.runner import report
 
-        told = report_json(report(found.assessments, suite, described=describe(wanted)))
+        known = read_calibrations(calibrations_path)
+        told = report_json(report(found.assessments, suite, described=describe(wanted), calibrations=known))
         click.echo(line(told | {"left_for_later": later, "kept": {**kept}}))
         return
     from spanproof_evaluators.reports.terminal import print_trials

@@ -8,6 +8,7 @@ import click
 
 from spanproof_evaluators.cli.options import (
     Unit,
+    calibrations_option,
     describe,
     filter_options,
     json_option,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @filter_options
 @unit_option
 @tools_option
+@calibrations_option
 @settling_options
 @json_option
 @click.pass_context
@@ -66,6 +68,7 @@ def command(
     address: str,
     unit: Unit,
     tools_file: str | None,
+    calibrations_path: Path,
     settle_seconds: float,
     idle_seconds: float,
     as_json: bool,
@@ -87,6 +90,7 @@ def command(
         return
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import NoTrialsError
+    from spanproof_evaluators.model.calibrations import read_calibrations
     from spanproof_evaluators.model.canonical import digest
     from spanproof_evaluators.model.nights import Nights, read_nights, write_nights
     from spanproof_evaluators.runner import assess, gate, night_evidence
@@ -116,6 +120,8 @@ def command(
         baseline=old,
         baseline_name=baseline or "baseline",
         together=lambda tonight: before.after(night, tonight).evidence,
+        calibrations=read_calibrations(calibrations_path),
+        suite_hash=suite.hash if suite is not None else None,
     )
     if nights is not None and comparison is not None:
         write_nights(nights, before.after(night, night_evidence(comparison)))

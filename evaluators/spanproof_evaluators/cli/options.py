@@ -61,6 +61,17 @@ verifiers_option = click.option(
     help="A verifier file: checks attached to trials by filter. Repeatable; all that match a trial stand together.",
 )
 
+calibrations_option = click.option(
+    "--calibrations",
+    "calibrations_path",
+    type=click.Path(path_type=Path),
+    default=Path(".spanproof-judge/calibrations"),
+    show_default=True,
+    envvar="SPANPROOF_CALIBRATIONS",
+    metavar="PATH",
+    help="Records of 'spanproof judge calibrate': a folder or a file. Also SPANPROOF_CALIBRATIONS.",
+)
+
 _settle = click.option(
     "--settle",
     "settle_seconds",

@@ -7,6 +7,7 @@ import click
 
 from spanproof_evaluators.cli.options import (
     Unit,
+    calibrations_option,
     describe,
     filter_options,
     json_option,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @unit_option
 @settling_options
 @tools_option
+@calibrations_option
 @verifiers_option
 @json_option
 @click.option("-v", "--verbose", is_flag=True, help="All that stands beside each number, and every trial's proof.")
@@ -76,6 +78,7 @@ def command(
     settle_seconds: float,
     idle_seconds: float,
     tools_file: str | None,
+    calibrations_path: Path,
     as_json: bool,
     verbose: bool,
     html: Path | None,
@@ -100,6 +103,7 @@ def command(
     """
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import NoTrialsError
+    from spanproof_evaluators.model.calibrations import read_calibrations
     from spanproof_evaluators.model.trust_cards import folder_of, read_card
     from spanproof_evaluators.runner import assess, report
 
@@ -119,7 +123,8 @@ def command(
         raise NoTrialsError(describe(wanted))
     old = read_baseline_trials(baseline, baselines, found)
     beside = (baseline, old) if baseline is not None and old is not None else None
-    made = report(found, suite, described=describe(wanted), by=by, baseline=beside)
+    known = read_calibrations(calibrations_path)
+    made = report(found, suite, described=describe(wanted), by=by, baseline=beside, calibrations=known)
     files = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif, "csv": csv, "parquet": parquet}
     _write({name: path for name, path in files.items() if path is not None}, made)
     if certificate is not None:

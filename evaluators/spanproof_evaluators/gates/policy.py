@@ -8,10 +8,21 @@ from typing import TypeAlias, assert_never
 from spanproof_evaluators.errors import PolicyError
 from spanproof_evaluators.gates import error_rates
 from spanproof_evaluators.gates._decide import judge
+from spanproof_evaluators.gates._judges import by_judges
 from spanproof_evaluators.model.comparisons import Compared, Comparison
 from spanproof_evaluators.model.decisions import Decision, ErrorRates, Gate, GateResult, Verdict
+from spanproof_evaluators.model.judged_rates import JudgedRate
 from spanproof_evaluators.model.measures import Measure
-from spanproof_evaluators.model.policies import AnyGate, CategoryGate, DropGate, GrowthGate, LimitGate, Policy
+from spanproof_evaluators.model.policies import (
+    AnyGate,
+    CategoryGate,
+    DropGate,
+    GrowthGate,
+    JudgeGate,
+    LenienceGate,
+    LimitGate,
+    Policy,
+)
 from spanproof_evaluators.model.suites import REFUSALS
 from spanproof_evaluators.stats.sequential import BLOCKS_AT, e_value
 
@@ -34,6 +45,7 @@ def decide_by(
     comparison: Comparison | None,
     together: Evidence = tonight_alone,
     no_effects_expected: bool = False,
+    judged: Mapping[str, JudgedRate] | None = None,
 ) -> Decision:
     """Return what a policy says of a variant.
 
@@ -44,19 +56,23 @@ def decide_by(
         comparison: with the baseline; ``None`` where there is none, and gates that need one are unavailable.
         together: the evidence of all nights from this one's, for gates by e-value.
         no_effects_expected: every task declares that it is done without effects.
+        judged: the rates by judges, by evaluator.
 
     Raises:
         PolicyError: a gate names a measure that there is not.
     """
-    found = []
+    found: list[GateResult] = []
     for number, spec in enumerate(policy.gates, start=1):
+        if isinstance(spec, LenienceGate | JudgeGate):
+            found += by_judges(spec, number, spec.owner or policy.owner, judged or {})
+            continue
         for result in _judged(spec, number, policy, measures, categories, comparison, together, no_effects_expected):
             found.append(result)
     return Decision.of(found)
 
 
 def _judged(
-    spec: AnyGate,
+    spec: LimitGate | CategoryGate | DropGate | GrowthGate,
     order: int,
     policy: Policy,
     measures: Mapping[str, Measure],

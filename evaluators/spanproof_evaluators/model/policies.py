@@ -7,6 +7,8 @@
       - {kind: category, id: refusals, category: refusal, at_least: 0.9}
       - {kind: drop, id: overall, at_most: 0.05, rule: confident, on_inconclusive: inconclusive}
       - {kind: growth, id: tokens, of: tokens, at_most: 1.5, hard: false}
+      - {kind: lenience, id: grounded_lenience, rubric: grounded, at_most: 0.2}
+      - {kind: judge, id: grounded, rubric: grounded, at_least: 0.9}
 
 The order of the gates is theirs in the file. An unknown key is refused.
 """
@@ -99,7 +101,49 @@ class GrowthGate(_Gate):
     """1.3: at most 1.3 times the baseline."""
 
 
-AnyGate: TypeAlias = Annotated[LimitGate | CategoryGate | DropGate | GrowthGate, Field(discriminator="kind")]
+class _OverJudge(_Gate):
+    """What gates on judges have. Without a valid calibration they say ``inconclusive``: neither pass nor fail."""
+
+    rubric: str = Field(min_length=1)
+    judge: str | None = None
+    """``provider:model``, with ``@revision`` where it has one; every judge of the rubric where nothing is said."""
+
+    @model_validator(mode="after")
+    def _never_without_calibration(self) -> Self:
+        if self.on_unavailable != "inconclusive":
+            raise ValueError("a judge without a valid calibration is inconclusive: leave on_unavailable out")
+        return self
+
+
+class LenienceGate(_OverJudge):
+    """How often the judge passes what people failed: the upper bound of that rate against a limit. It may be hard."""
+
+    kind: Literal["lenience"]
+    at_most: Share
+    """``0.2``: fails unless the interval of the false-pass rate ends at or below one in five."""
+
+    failing_items: int = Field(default=0, ge=0)
+    """Fewer graded items that fail in truth: inconclusive."""
+
+
+class JudgeGate(_OverJudge):
+    """The pass rate by a judge, its errors taken out, against a floor: passes where the interval is above it."""
+
+    kind: Literal["judge"]
+    at_least: Share
+    hard: bool = False
+    """Never true: a judge alone passes no hard gate."""
+
+    @model_validator(mode="after")
+    def _never_hard(self) -> Self:
+        if self.hard:
+            raise ValueError("a judge alone never passes a hard gate: leave 'hard' out")
+        return self
+
+
+AnyGate: TypeAlias = Annotated[
+    LimitGate | CategoryGate | DropGate | GrowthGate | LenienceGate | JudgeGate, Field(discriminator="kind")
+]
 
 
 class Policy(Written):
@@ -116,6 +160,12 @@ class Policy(Written):
             if gate.id in seen:
                 raise ValueError(f"two gates are called {gate.id!r}")
             seen.add(gate.id)
+        bounded = {gate.rubric for gate in self.gates if isinstance(gate, LenienceGate)}
+        for gate in self.gates:
+            if isinstance(gate, JudgeGate) and gate.rubric not in bounded:
+                raise ValueError(f"gate {gate.id!r} needs a gate of kind 'lenience' on rubric {gate.rubric!r}")
+        if all(isinstance(gate, _OverJudge) for gate in self.gates):
+            raise ValueError("every gate rests on a judge: add one on what was checked")
         return self
 
     @cached_property

@@ -1,7 +1,7 @@
 """A report: variants side by side, with every trial that the numbers rest on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from spanproof_evaluators.model.assessments import Assessment
@@ -30,11 +30,14 @@ class VariantReport:
     assessments: tuple[Assessment, ...]
     """Its trials."""
 
+    judged: Mapping[str, Measure] = field(default_factory=dict)
+    """Pass rates by judges, corrected or unavailable. The release gates are not given them."""
+
     @property
     def numbers(self) -> dict[str, Measure]:
         """Every number of it by a name of its own."""
         categories = {f"{CATEGORY}{name}": measure for name, measure in self.categories.items()}
-        return {**self.measures, **categories, **self.telemetry}
+        return {**self.measures, **categories, **self.telemetry, **self.judged}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

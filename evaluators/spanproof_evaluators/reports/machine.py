@@ -211,6 +211,7 @@ def report_json(report: Report) -> dict[str, Plain]:
                 "measures": {name: measure.to_json() for name, measure in variant.measures.items()},
                 "categories": {name: measure.to_json() for name, measure in variant.categories.items()},
                 "telemetry": {name: measure.to_json() for name, measure in variant.telemetry.items()},
+                "judged": {name: measure.to_json() for name, measure in variant.judged.items()},
             }
             for variant in report.variants
         },

@@ -102,6 +102,14 @@ def rest(report: Report) -> list[Section]:
         found.append(Section(title="Over repeated trials", measures=over_trials))
     if robustness := robust(report.variants):
         found.append(Section(title="Robustness", measures=robustness))
+    if judged := sorted({name for variant in report.variants for name in variant.judged}):
+        found.append(
+            Section(
+                title="By judges",
+                measures={name: _judge(name) for name in judged},
+                about="a judge's errors taken out by its calibration; decides nothing",
+            )
+        )
     found += [
         Section(title="How it went about it", measures=CONDUCT, about="means and counts of trials; decides nothing"),
         Section(title="Beside the signals", measures=BESIDE),
@@ -119,6 +127,12 @@ def rest(report: Report) -> list[Section]:
         ),
     ]
     return [one for one in found if one is not None]
+
+
+def _judge(name: str) -> str:
+    """Return what a rate by a judge is called."""
+    kind, _, evaluator = name.partition(" judge:")
+    return f"{evaluator}, with labels" if kind.endswith("powered") else evaluator
 
 
 def every(report: Report) -> list[Section]:

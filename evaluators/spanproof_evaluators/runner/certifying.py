@@ -1,6 +1,6 @@
 """Certifying: a report as hashes and numbers, and all of it computed again from the stored spans."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from spanproof_collector.model.filters import Filter
 from spanproof_collector.model.tool_catalogue import EMPTY, ToolCatalogue
@@ -8,6 +8,7 @@ from spanproof_collector.store import Store
 from spanproof_collector.trials import prices, read_trials
 from spanproof_evaluators.gates import release_policy
 from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.calibrations import Calibration
 from spanproof_evaluators.model.canonical import Plain, digest
 from spanproof_evaluators.model.certificates import Asked, Certificate, CertifiedTrial
 from spanproof_evaluators.model.reports import Report
@@ -55,7 +56,11 @@ def certify(made: Report, asked: Asked, catalogue: ToolCatalogue = EMPTY) -> Cer
 
 
 def recompute(
-    store: Store, certificate: Certificate, suite: Suite | None, catalogue: ToolCatalogue = EMPTY
+    store: Store,
+    certificate: Certificate,
+    suite: Suite | None,
+    catalogue: ToolCatalogue = EMPTY,
+    calibrations: Sequence[Calibration] = (),
 ) -> Certificate:
     """Return the certificate that the store gives now: every rule and check run again over the spans.
 
@@ -65,7 +70,8 @@ def recompute(
     asked = certificate.asked
     wanted = Filter(**{name: value for name, value in asked.model_dump().items() if name not in ("unit", "by")})
     found = list(_again(store, wanted, suite, asked, catalogue))
-    return certify(report(found, suite, described="", by=asked.by), asked, catalogue)
+    made = report(found, suite, described="", by=asked.by, calibrations=calibrations)
+    return certify(made, asked, catalogue)
 
 
 def _again(

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from spanproof_evaluators.gates import Evidence, decide_by, tonight_alone
 from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.calibrations import Calibration
 from spanproof_evaluators.model.comparisons import Comparison, Observation
 from spanproof_evaluators.model.decisions import Decision
 from spanproof_evaluators.model.policies import Policy
 from spanproof_evaluators.runner.comparing import compare, observed
+from spanproof_evaluators.runner.judged_rates import judged_rates
 from spanproof_evaluators.runner.measuring import by_category, measure
 from spanproof_evaluators.stats.sequential import e_value
 
@@ -20,6 +22,8 @@ def gate(
     baseline: Sequence[Observation] | None = None,
     baseline_name: str = "baseline",
     together: Evidence = tonight_alone,
+    calibrations: Sequence[Calibration] = (),
+    suite_hash: str | None = None,
 ) -> tuple[Decision, Comparison | None]:
     """Return what a policy says of a variant, and the comparison that it used.
 
@@ -30,6 +34,8 @@ def gate(
         baseline: the trials to compare with; ``None`` leaves the gates that need them unavailable.
         baseline_name: of the baseline.
         together: the evidence of all nights from this one's e-value.
+        calibrations: what is known of judges, for gates on them.
+        suite_hash: of the suite that the trials are judged by.
 
     Raises:
         UnequalSetsError: the baseline has other tasks or other repeats.
@@ -45,6 +51,7 @@ def gate(
         comparison=comparison,
         together=together,
         no_effects_expected=all(one.task is not None and one.task.effects == "none" for one in trials),
+        judged=judged_rates(trials, calibrations, suite_hash=suite_hash),
     )
     return decision, comparison
 
