@@ -1,6 +1,7 @@
 """A run: every task of a suite as often as asked, each in a fresh world, until each attempt has a verdict."""
 
 import json
+import os
 import secrets
 import shutil
 import signal
@@ -28,6 +29,7 @@ from spanproof_evaluators.runner.python_suites import OpenSuite, open_suite
 from spanproof_evaluators.verifiers import Verifier
 
 FOLDER: Final = ".spanproof-runs"
+STORE: Final = "chdb://.spanproof"
 
 Say = Callable[[str], None]
 
@@ -37,7 +39,7 @@ def run_suite(
     agent: str | Callable[..., object] | Agent,
     *,
     options: Options | None = None,
-    store: str = "chdb://.spanproof",
+    store: str | None = None,
     runs: Path = Path(FOLDER),
     resume: str | None = None,
     starts: Mapping[str, Builder] | None = None,
@@ -51,7 +53,7 @@ def run_suite(
         suite: the suite, or its file.
         agent: a command, ``module:function``, ``http://…``, or a function of a module.
         options: how.
-        store: where trials go. A server that holds it is used.
+        store: where trials go: ``SPANPROOF_STORE``, else ``chdb://.spanproof``. A server that holds it is used.
         runs: where the journal of each run is kept.
         resume: the id of a run that goes on: what has a verdict is not run again.
         starts: by task, functions that make up its start state, given the path of the world.
@@ -66,6 +68,7 @@ def run_suite(
         WorldError: what the suite begins with is not there.
     """
     given = options or Options()
+    address = store or os.environ.get("SPANPROOF_STORE") or STORE
     opened = OpenSuite(suite=suite) if isinstance(suite, Suite) else open_suite(Path(suite))
     found = opened.suite
     tasks = _chosen(found, given.tasks)
@@ -102,11 +105,11 @@ def run_suite(
                 labels=given.labels,
                 attempts=given.attempts or 0,
                 seed=given.seed,
-                store=store,
+                store=address,
             )
             journal = Journal.create((runs / run).absolute(), header)
         stack.enter_context(journal)
-        collecting = stack.enter_context(Collecting(store, log=journal.folder / "collector.log", token=given.token))
+        collecting = stack.enter_context(Collecting(address, log=journal.folder / "collector.log", token=given.token))
         intake = stack.enter_context(Intake(collecting.url, collecting.headers))
         abort = threading.Event()
         around = Surroundings(

@@ -11,7 +11,7 @@ import pytest
 
 from spanproof_evaluators.harness import AgentError, Options, RunError, RunResult, read_agent, run_suite
 from spanproof_evaluators.model.assessments import Assessment
-from tests.collector_process import Collecting, collecting
+from tests.collector_process import Collecting
 
 TURNING = """
 import os, pathlib, time
@@ -52,13 +52,6 @@ SUITE = {
         },
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collecting]:
-    """A server that holds a store."""
-    with collecting(tmp_path_factory.mktemp("held") / "store") as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

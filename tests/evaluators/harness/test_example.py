@@ -4,7 +4,6 @@ More seeds, and every task by every variant: ``SPANPROOF_EXAMPLE_SEEDS=10 pytest
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,7 @@ from spanproof_evaluators.harness.example import VARIANTS, write_example
 from spanproof_evaluators.harness.example.making import ExampleFolderError
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.suites import read_suite
-from tests.collector_process import collecting
+from tests.collector_process import Collecting
 
 SEEDS: Final = os.environ.get("SPANPROOF_EXAMPLE_SEEDS")
 
@@ -42,6 +41,7 @@ FAULTS: Final = {
 """By variant and part, what was planted."""
 
 FEWER: Final = {
+    "good": {"document", "refund", "repair", "injected", "cancelled"},
     "overclaiming": {"count", *FAULTS["overclaiming"]} - {"document"},
     "tampering": {"repair", "repair_again", "address", "erase"},
 }
@@ -61,21 +61,16 @@ def found(one: Assessment, overly_refused: bool) -> set[str]:
     return {name for name, holds in said.items() if holds}
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a store that a server holds."""
-    with collecting(tmp_path_factory.mktemp("example") / "store") as running:
-        yield running.store
-
-
 @pytest.mark.parametrize("seed", range(int(SEEDS)) if SEEDS else [4])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_planted_fault_is_found_and_nothing_else(variant: str, seed: int, store: str, tmp_path: Path) -> None:
+def test_every_planted_fault_is_found_and_nothing_else(
+    variant: str, seed: int, server: Collecting, tmp_path: Path
+) -> None:
     example = write_example(tmp_path / "example", seed)
     parts = {task: part for part, task in example.tasks.items()}
     chosen = () if SEEDS else tuple(example.tasks[part] for part in FEWER.get(variant, ()))
     options = Options(variant=variant, attempts=1, jobs=2, tasks=chosen)
-    done = run_suite(example.suite, example.agent(variant), options=options, store=store, runs=tmp_path / "runs")
+    done = run_suite(example.suite, example.agent(variant), options=options, store=server.store, runs=tmp_path / "runs")
     assert done.complete
     assert done.report is not None
     refusing = done.report.variants[0].measures["over_refusal"]

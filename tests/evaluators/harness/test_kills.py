@@ -1,7 +1,7 @@
 """Whoever is killed while a suite runs, no verdict is wrong: there is none, and going on brings it.
 
-Six in an order and at moments that the seed decides: three of an agent, one of the collector, one of the runner, and a
-Ctrl-C. More seeds: ``SPANPROOF_KILL_SEEDS=20 pytest tests/evaluators/harness/test_kills.py``.
+Six kills in an order and at moments that the seed decides: four of an agent, one of the runner, one of the collector.
+More seeds: ``SPANPROOF_KILL_SEEDS=20 pytest tests/evaluators/harness/test_kills.py``.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ import yaml
 from spanproof_collector.store.holding import find_serving
 
 SEEDS: Final = range(int(os.environ.get("SPANPROOF_KILL_SEEDS", "1")))
-KILLS: Final = ["agent", "agent", "agent", "runner", "interrupt", "collector"]
+KILLS: Final = ["agent", "agent", "agent", "agent", "runner", "collector"]
 SECONDS: Final = 60.0
 
 FORKING = """
@@ -55,8 +55,11 @@ case "$SPANPROOF_TASK" in
 esac
 sleep 0.2
 """
-RIGHT: Final = {"right-1": "verified", "right-2": "verified", "wrong-1": "failed", "wrong-2": "failed"}
-ATTEMPTS: Final = 2
+RIGHT: Final = {
+    **dict.fromkeys(("right-1", "right-2"), "verified"),
+    **dict.fromkeys(("wrong-1", "wrong-2"), "failed"),
+}
+ATTEMPTS: Final = 1
 
 
 class Runner:
@@ -111,8 +114,8 @@ class Runner:
 
     def kill(self, victim: str) -> None:
         """Kill somebody."""
-        if victim in ("runner", "interrupt"):
-            os.kill(self.pid, signal.SIGKILL if victim == "runner" else signal.SIGINT)
+        if victim == "runner":
+            os.kill(self.pid, signal.SIGKILL)
             return
         pid = until(self.an_agent if victim == "agent" else self.collector)
         with contextlib.suppress(ProcessLookupError):
@@ -140,7 +143,7 @@ def until(found: Callable[[], int | None]) -> int:
     while time.monotonic() < deadline:
         if (one := found()) is not None:
             return one
-        time.sleep(0.005)
+        time.sleep(0.02)
     raise TimeoutError(f"{found} found nothing")
 
 
@@ -186,14 +189,8 @@ def test_no_kill_yields_a_wrong_verdict_and_going_on_completes_the_set(seed: int
             time.sleep(chance.random() * 0.3)  # the moment is what is tried here
             before = runner.verdicts()
             runner.kill(victim)
-            if victim in ("runner", "interrupt"):
-                ended = runner.ended()
-                if victim == "interrupt" and not runner.whole():
-                    assert os.waitstatus_to_exitcode(ended) == 2
-                    assert (
-                        "without a verdict. Go on with:\n  spanproof suite run"
-                        in (tmp_path / "out.json.err").read_text()
-                    )
+            if victim == "runner":
+                runner.ended()
                 runner.begin("--resume")
             seen = len(runner.lines())
             assert before.items() <= runner.verdicts().items()
@@ -211,5 +208,5 @@ def test_no_kill_yields_a_wrong_verdict_and_going_on_completes_the_set(seed: int
     assert judged == {(task, attempt): 1 for task in RIGHT for attempt in range(ATTEMPTS)}
     assert told["missing"] == []
     verdicts = {one["trial_id"]: one["outcome"]["state"] for one in told["report"]["trials"]}
-    assert Counter(verdicts.values())["verified"] == 4
-    assert Counter(verdicts.values())["failed"] == 4
+    assert Counter(verdicts.values())["verified"] == 2
+    assert Counter(verdicts.values())["failed"] == 2

@@ -7,17 +7,17 @@ Its script is ``plays.json`` beside it. It works in the folder it is started in,
 as an agent in any language can, so that a world that changes has changed before it goes on.
 """
 
+import http.client
 import json
 import os
 import secrets
 import sqlite3
-import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 Value: TypeAlias = str | int | list[str]
 Play: TypeAlias = dict[str, str]
@@ -83,7 +83,7 @@ class Agent:
             )
         self._add(f"execute_tool {name}", told, events)
         if gate := os.environ.get("SPANPROOF_CALL_GATE"):
-            urllib.request.urlopen(urllib.request.Request(gate, data=b""), timeout=60).read()
+            _post(gate, b"")
         return result
 
     def finish(self, state: str, answer: str) -> None:
@@ -102,12 +102,7 @@ class Agent:
         scope: dict[str, object] = {"scope": {"name": "shop-clerk"}, "spans": [*self.spans, root]}
         resource = {"attributes": _pairs({"service.name": "shop-clerk"})}
         body = {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
-        request = urllib.request.Request(
-            os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces",
-            data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        urllib.request.urlopen(request, timeout=60).read()
+        _post(os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces", json.dumps(body).encode())
         print(answer)
 
     def rows(self, query: str, *values: str | int) -> Rows:
@@ -147,6 +142,8 @@ class Agent:
 
     def run_tests(self) -> None:
         """Run the tests that it can see, as a tool."""
+        import subprocess  # few plays need it
+
         argv = [sys.executable, "-B", "-m", "unittest", "discover", "-s", "tests", "-t", "."]
         self.call("run_tests", {}, lambda: subprocess.run(argv, capture_output=True, check=False).returncode)
 
@@ -168,6 +165,15 @@ class Agent:
             "attributes": _pairs(attributes),
             "events": events,
         }
+
+
+def _post(url: str, body: bytes) -> None:
+    """Send something, and wait for the answer."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+    connection.request("POST", place.path, body, {"Content-Type": "application/json"})
+    connection.getresponse().read()
+    connection.close()
 
 
 def _said(words: str) -> list[dict[str, object]]:
