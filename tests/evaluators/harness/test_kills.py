@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -92,6 +93,11 @@ class Runner:
         self.forking.stdin.flush()
         self.pid = int(self.forking.stdout.readline())
 
+    def over(self) -> bool:
+        """Return whether it ended by itself: with every verdict, or where all tries of an attempt were killed."""
+        assert self.forking.stdout is not None
+        return bool(select.select([self.forking.stdout], [], [], 0)[0])
+
     def ended(self) -> int:
         """Wait until it ends, and return how."""
         assert self.forking.stdout is not None
@@ -115,11 +121,14 @@ class Runner:
     def kill(self, victim: str) -> None:
         """Kill somebody."""
         if victim == "runner":
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
             return
-        pid = until(self.an_agent if victim == "agent" else self.collector)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        look = self.an_agent if victim == "agent" else self.collector
+        pid = until(lambda: 0 if self.over() else look())
+        if pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def an_agent(self) -> int | None:
         """Return an agent of this run that lives."""
@@ -183,9 +192,12 @@ def test_no_kill_yields_a_wrong_verdict_and_going_on_completes_the_set(seed: int
         seen = 1
         for victim in kills:
             wanted = seen + chance.randint(1, 2)
-            until(lambda at=wanted: 1 if len(runner.lines()) >= at or runner.whole() else None)  # type: ignore[misc]
-            if runner.whole():
-                break
+            until(lambda at=wanted: 1 if len(runner.lines()) >= at or runner.over() else None)  # type: ignore[misc]
+            if runner.over():
+                runner.ended()
+                if runner.whole():
+                    break
+                runner.begin("--resume")
             time.sleep(chance.random() * 0.3)  # the moment is what is tried here
             before = runner.verdicts()
             runner.kill(victim)
@@ -194,7 +206,8 @@ def test_no_kill_yields_a_wrong_verdict_and_going_on_completes_the_set(seed: int
                 runner.begin("--resume")
             seen = len(runner.lines())
             assert before.items() <= runner.verdicts().items()
-        runner.ended()
+        if runner.pid:
+            runner.ended()
         for _ in range(3):
             if not runner.whole():
                 runner.begin("--resume")
