@@ -8,6 +8,7 @@ SpanproofError                     (in spanproof_instrumentation.errors)
     │   ├── PolicyError            a release policy
     │   ├── BaselineError          a saved baseline
     │   ├── CertificateError       a report's certificate
+    │   ├── JournalError           the journal of failures
     │   ├── TrustCardError         a suite's trust card
     │   ├── RubricError            a judge's rubric
     │   ├── ResultFileError        a file of results in one of the formats that people have
@@ -81,6 +82,10 @@ class BaselineError(DocumentError):
 
 class CertificateError(DocumentError):
     """A file that is no certificate of a report."""
+
+
+class JournalError(DocumentError):
+    """A journal of failures that cannot be read or written."""
 
 
 class TrustCardError(DocumentError):

@@ -330,6 +330,9 @@ class Trial:
     """Calls that the user made, not the agent."""
 
     recorded_changes: tuple[RecordedChanges, ...] = ()
+    prompt: str | None = None
+    """The user's first words, as far as they are recorded."""
+
     spoken: tuple[Spoken, ...] = ()
     """What the agent said, inference by inference, in order: what a task's required words are looked for in."""
 

@@ -106,6 +106,17 @@ def _final_answer(trial: ReadTrial) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _prompt(trial: ReadTrial) -> str | None:
+    """The user's first words: of the outermost run of an agent, else of the first inference that recorded its input."""
+    heard = [run.input for _, run in _outer_agents(trial)] + [call.input for _, call in trial.speaking()]
+    for messages in heard:
+        for message in messages or ():
+            words = [part.content for part in message.parts if isinstance(part, Text) and part.content]
+            if message.role == "user" and words:
+                return "\n".join(words)
+    return None
+
+
 def _delegated(trial: ReadTrial, call: JoinedCall) -> bool:
     """True for a call of an agent that works for another one: what it submits is no claim on the whole task."""
     by = [call.asked_by] if call.asked_by is not None else [item for item, _ in call.runs[:1]]
@@ -468,6 +479,7 @@ def assemble(
         joined_by=records.joined_by,
         steps=_steps(trial),
         tool_calls=tool_calls,
+        prompt=_prompt(trial),
         final_answer=answer,
         claim=read_claim(
             declared=[item for item in trial.evidence if isinstance(item, evidence.DeclaredClaim)],

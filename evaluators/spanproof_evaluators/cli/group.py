@@ -18,6 +18,7 @@ COMMANDS: Final = (
     "rules",
     "verifiers",
     "suite",
+    "journal",
     "replay",
     "report",
     "verify-report",

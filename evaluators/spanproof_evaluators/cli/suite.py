@@ -4,6 +4,7 @@ import click
 
 from spanproof_evaluators.cli.suite_check import check
 from spanproof_evaluators.cli.suite_example import example
+from spanproof_evaluators.cli.suite_mine import mine
 from spanproof_evaluators.cli.suite_results import results
 from spanproof_evaluators.cli.suite_run import run
 from spanproof_evaluators.cli.suite_schema import schema
@@ -17,5 +18,5 @@ def command() -> None:
     """
 
 
-for _one in (run, check, example, results, schema):
+for _one in (run, check, mine, example, results, schema):
     command.add_command(_one)

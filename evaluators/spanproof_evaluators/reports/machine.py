@@ -67,6 +67,7 @@ def trial_json(one: Assessment) -> dict[str, Plain]:
             for step in trial.steps
         ],
         "tool_calls": [_call(call) for call in trial.tool_calls],
+        "prompt": trial.prompt,
         "final_answer": trial.final_answer,
         "claim": {
             "state": trial.claim.state,

@@ -129,7 +129,7 @@ def runs(suite: Suite) -> SuiteFinding:
 
 def duplicates(suite: Suite, similar: float) -> Iterator[SuiteFinding]:
     """Yield the pairs of prompts that are alike: they count one thing twice."""
-    parts = [(task.id, _shingles(task.prompt)) for task in suite.tasks if task.prompt.strip()]
+    parts = [(task.id, shingles(task.prompt)) for task in suite.tasks if task.prompt.strip()]
     pairs: list[tuple[str, str, float]] = []
     for place, (one, first) in enumerate(parts):
         for other, second in parts[place + 1 :]:
@@ -154,7 +154,8 @@ def duplicates(suite: Suite, similar: float) -> Iterator[SuiteFinding]:
         )
 
 
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
+def shingles(text: str) -> frozenset[tuple[str, ...]]:
+    """Return the three-word runs of a text, case apart; of a shorter text, itself."""
     words = _WORDS.findall(text.casefold())
     return frozenset(tuple(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1)))
 
