@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from spanproof_evaluators.cli.options import (
+    describe,
     filter_options,
     json_option,
     open_existing,
@@ -60,11 +61,15 @@ def mine(
 
     suite, labels = split_suites(suites)
     known = [task.prompt for task in open_suite(beside).suite.tasks] if beside is not None else []
+    wanted = read_filter({**given, "suites": labels})
     with open_existing(address) as store:
-        found = assess(store, read_filter({**given, "suites": labels}), suite)
+        found = assess(store, wanted, suite)
         mined = candidates.mine(found, most=most, similar=similar, known=known)
     if not mined.candidates:
-        raise NoTrialsError("")
+        if not mined.left:
+            raise NoTrialsError(describe(wanted))
+        why = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in mined.left.items())
+        raise EvaluatorError(f"no trial can be made a task of: {why}. Prompts are recorded where content is captured")
     whole = candidates.drafts(mined)
     told = drafts_yaml(whole, suite_id=suite_id)
     if output is not None:

@@ -95,7 +95,7 @@ def is_failure(one: Assessment) -> bool:
     return (
         one.outcome.state == "failed"
         or one.solved is False
-        or one.unknown
+        or (one.unknown and one.outcome.state != "verified")
         or one.trial.status in ("error", "aborted")
         or one.left_out == "infrastructure"
     )
