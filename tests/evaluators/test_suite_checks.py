@@ -42,7 +42,7 @@ def tasks() -> list[dict[str, Plain]]:
 def found(given: list[dict[str, Plain]], folder: Path, **more: Plain) -> dict[str, list[SuiteFinding]]:
     suite = Suite.model_validate({"id": "golden", "tasks": given, **more})
     said: dict[str, list[SuiteFinding]] = {}
-    for one in check_suite(OpenSuite(suite=suite), baselines=folder):
+    for one in check_suite(OpenSuite(suite=suite), baselines=folder, calibrations=folder / "none"):
         said.setdefault(one.id, []).append(one)
     return said
 
@@ -141,11 +141,13 @@ def test_the_command_tells_failures_by_its_exit_code(kept: int, code: int, tmp_p
 
 @pytest.mark.parametrize(
     ("text", "level"),
-    [('{"agreement": 0.85, "n": 40}', "ok"), ("", "failure"), ("[]", "failure"), ("[1, 2]", "warning")],
+    [('{"agreement": 0.85, "n": 40}', "warning"), ("", "failure"), ("[]", "failure"), ("{x", "warning")],
 )
-def test_a_calibration_is_there_when_it_holds_something(text: str, level: str, tmp_path: Path) -> None:
+def test_a_calibration_that_nobody_can_recount_is_a_warning_and_an_empty_one_a_failure(
+    text: str, level: str, tmp_path: Path
+) -> None:
     file = tmp_path / "kalibracja.json"
     file.write_text(text, encoding="utf-8")
     opened = OpenSuite(suite=Suite.model_validate({"id": "golden", "tasks": tasks()}))
-    said = check_suite(opened, baselines=tmp_path, judge_calibration=file)
+    said = check_suite(opened, baselines=tmp_path, calibrations=file)
     assert [one.level for one in said if one.id == "judge_calibration"] == [level]

@@ -44,9 +44,11 @@ _SHOWN: Final = 8
     help="The folder of saved baselines.",
 )
 @click.option(
-    "--judge-calibration",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Judgements that people made too (JSON or JSON lines), where judges are asked.",
+    "--calibrations",
+    type=click.Path(path_type=Path),
+    default=Path(".spanproof-judge/calibrations"),
+    show_default=True,
+    help="The folder of calibrations of judges, or one of them.",
 )
 @click.option(
     "--similar",
@@ -64,7 +66,7 @@ def check(
     jobs: int,
     mutants: int,
     baselines: Path,
-    judge_calibration: Path | None,
+    calibrations: Path,
     similar: float,
     address: str,
     as_json: bool,
@@ -82,7 +84,7 @@ def check(
     from spanproof_evaluators.runner.suite_checks import check_suite
 
     opened = open_suite(file)
-    findings = check_suite(opened, baselines=baselines, judge_calibration=judge_calibration, similar=similar)
+    findings = check_suite(opened, baselines=baselines, calibrations=calibrations, similar=similar)
     card = None
     if tried:
         from spanproof_evaluators.harness.trust import try_suite

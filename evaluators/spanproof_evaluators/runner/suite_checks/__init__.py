@@ -15,14 +15,14 @@ SIMILAR: Final = 0.8
 
 
 def check_suite(
-    opened: OpenSuite, *, baselines: Path, judge_calibration: Path | None = None, similar: float = SIMILAR
+    opened: OpenSuite, *, baselines: Path, calibrations: Path, similar: float = SIMILAR
 ) -> list[SuiteFinding]:
     """Return what is to be said of a suite.
 
     Args:
         opened: the suite, and its functions.
         baselines: the folder of saved baselines.
-        judge_calibration: the file of judgements that people made too, if judges are asked.
+        calibrations: the folder of calibrations of judges, or one of them.
         similar: from which similarity on two prompts are near duplicates.
     """
     suite = opened.suite
@@ -42,5 +42,5 @@ def check_suite(
         *unchecked(suite),
         survivorship(suite),
         baseline(suite, baselines),
-        calibration(judge_calibration),
+        calibration(calibrations),
     ]

@@ -1,11 +1,11 @@
 """What a set can show, and what it is held against: power, a saved baseline, calibrated judges."""
 
-import json
 from pathlib import Path
 from typing import Final
 
-from spanproof_evaluators.errors import BaselineError
+from spanproof_evaluators.errors import BaselineError, CalibrationError
 from spanproof_evaluators.model.baselines import names, read_baseline
+from spanproof_evaluators.model.calibrations import read_calibrations
 from spanproof_evaluators.model.suite_findings import SuiteFinding
 from spanproof_evaluators.model.suites import Suite
 
@@ -14,7 +14,6 @@ DISCORDANCE: Final = (0.1, 0.2, 0.3)
 """Shares of tasks that end differently under two variants; the first is what the power is told for."""
 
 POWER: Final = 0.8
-_HAND_GRADED: Final = 40
 
 
 def power(suite: Suite) -> SuiteFinding:
@@ -76,28 +75,47 @@ def baseline(suite: Suite, folder: Path) -> SuiteFinding:
     )
 
 
-def calibration(file: Path | None) -> SuiteFinding:
-    """Return whether judges were held against people."""
-    if file is None:
+def calibration(place: Path) -> SuiteFinding:
+    """Return whether judges were held against people, by the records of ``spanproof judge calibrate``."""
+    try:
+        found = read_calibrations(place)
+    except CalibrationError as error:
+        return _foreign(place, error)
+    if not found:
         return SuiteFinding(
             id="judge_calibration",
             level="warning",
-            says="no calibration of a judge is named (--judge-calibration): nobody knows how its judges err",
+            says=f"no calibration of a judge in {place}, so nobody knows how judges err: 'spanproof judge calibrate'",
         )
-    try:
-        text = file.read_text(encoding="utf-8")
-        lines = text.splitlines() if file.suffix in (".jsonl", ".ndjson") else [text]
-        found = [one for line in lines if line.strip() and (one := json.loads(line))]
-    except (OSError, ValueError) as error:
-        return SuiteFinding(id="judge_calibration", level="failure", says=f"{file} cannot be read: {error}")
-    if not found:
-        return SuiteFinding(id="judge_calibration", level="failure", says=f"{file} holds nothing")
-    cases = len(found[0]) if len(found) == 1 and isinstance(found[0], list) else len(found)
-    if len(found) == 1 and isinstance(found[0], dict):
-        return SuiteFinding(id="judge_calibration", level="ok", says=f"judges are calibrated: {file}")
+    valid = [one for one in found if one.valid]
+    facts = {"judges": len({one.judge_hash for one in found}), "valid": len(valid)}
+    if valid:
+        told = "; ".join(f"{one.evaluator} errs to the {one.direction.shown} side" for one in valid)
+        return SuiteFinding(
+            id="judge_calibration",
+            level="ok",
+            says=f"{len(valid)} of {len(found)} calibrations hold: {told}",
+            facts=facts,
+        )
+    reasons = sorted({reason for one in found for reason in one.reasons})
     return SuiteFinding(
         id="judge_calibration",
-        level="ok" if cases >= _HAND_GRADED else "warning",
-        says=f"{cases} cases graded by hand, of {_HAND_GRADED} that are asked for",
-        facts={"cases": cases, "least": _HAND_GRADED},
+        level="warning",
+        says=f"none of {len(found)} calibrations is valid: {', '.join(reasons)}",
+        facts=facts,
+    )
+
+
+def _foreign(place: Path, error: CalibrationError) -> SuiteFinding:
+    """Return what is to be said of a file that is no record of a calibration: that it is there, or that it is not."""
+    try:
+        empty = place.is_file() and not place.read_text(encoding="utf-8").strip("[]{} \r\n\t")
+    except (OSError, UnicodeDecodeError):
+        empty = False
+    if empty:
+        return SuiteFinding(id="judge_calibration", level="failure", says=f"{place} holds nothing")
+    return SuiteFinding(
+        id="judge_calibration",
+        level="warning",
+        says=f"what is there is no record that can be recounted: {error}",
     )
