@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from spanproof_collector.model.filters import Filter
+from spanproof_collector.store import open_store
 from spanproof_evaluators.harness import AgentError, Options, RunError, RunResult, read_agent, run_suite
 from spanproof_evaluators.model.assessments import Assessment
+from spanproof_evaluators.model.suites import read_suite
+from spanproof_evaluators.runner import assess, evaluate
 from tests.collector_process import Collecting
 
 TURNING = """
@@ -92,6 +96,29 @@ def test_a_function_meets_the_changed_world_and_is_stopped_at_its_turns(
     endless = trial(done, "endless")
     assert (endless.trial.status_reason, endless.aborted, endless.solved) == ("budget_exhausted", True, False)
     assert "turns" in str(endless.outcome.details["ended"])
+
+
+def test_a_later_evaluation_lets_the_verdict_of_a_run_stand_and_one_by_another_suite_does_not(
+    server: Collecting, tmp_path: Path
+) -> None:
+    def write(wanted: str) -> Path:
+        task = {"id": "t", "checks": [{"kind": "files", "destination": "world", "glob": "a", "equals": wanted}]}
+        file = tmp_path / "suite.json"
+        file.write_text(json.dumps({"id": "standing", "tasks": [task]}))
+        return file
+
+    file = write("x")
+    (tmp_path / "agent.sh").write_text("printf x > a")
+    done = run_suite(
+        file, f"sh {tmp_path}/agent.sh", options=Options(attempts=1), store=server.store, runs=tmp_path / "runs"
+    )
+    name = trial(done, "t").trial.trial_id
+    with open_store(server.store) as store:
+        for suite, expected in ((read_suite(file), "verified"), (read_suite(write("y")), "unavailable")):
+            (again,) = evaluate(store, Filter(trials=(name,)), suite)
+            assert again.outcome.state == expected, again.outcome.reason
+        (read,) = assess(store, Filter(trials=(name,)), suite)
+    assert (read.outcome.state, read.outcome.reason) == ("unavailable", "judged_when_run")
 
 
 @contextmanager
