@@ -76,12 +76,13 @@ class HttpAgent:
 Agent: TypeAlias = CommandAgent | FunctionAgent | HttpAgent
 
 
-def read_agent(given: "str | Callable[..., object] | Agent", folder: Path) -> Agent:
+def read_agent(given: "str | Callable[..., object] | Agent", folder: Path, *, boxed: bool = False) -> Agent:
     """Return the agent that is written so.
 
     Args:
         given: ``http://…``, ``module:function``, a command, a function of a module, or an agent.
         folder: where modules are looked for, and programs by a relative path.
+        boxed: whether it runs in containers, whose programs nobody here knows: a command stays as it is.
 
     Raises:
         AgentError: there is no such agent.
@@ -100,6 +101,8 @@ def read_agent(given: "str | Callable[..., object] | Agent", folder: Path) -> Ag
         raise AgentError(f"--agent {given!r} is no command: {error}") from error
     if not words:
         raise AgentError("--agent is empty: give a command, module:function or http://…")
+    if boxed:
+        return CommandAgent(command=tuple(words))
     return CommandAgent(command=tuple(_absolute(word, folder, place) for place, word in enumerate(words)))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from spanproof_evaluators.harness.agents import Agent, HttpAgent, read_agent
+from spanproof_evaluators.harness.agents import Agent, CommandAgent, HttpAgent, read_agent
 from spanproof_evaluators.harness.attempts import Surroundings
 from spanproof_evaluators.harness.collecting import Collecting
 from spanproof_evaluators.harness.containers import Containers
@@ -72,12 +72,11 @@ def run_suite(
     opened = OpenSuite(suite=suite) if isinstance(suite, Suite) else open_suite(Path(suite))
     found = opened.suite
     tasks = _chosen(found, given.tasks)
-    read = read_agent(agent, Path.cwd())
-    containers = Containers.needed(
-        [task.id for task in tasks if task.start is not None and task.start.image is not None]
-    )
-    if containers.engine is not None and isinstance(read, HttpAgent):
-        raise RunError("a service is not in the container that a task begins in: give a command as the agent")
+    boxed = [task.id for task in tasks if task.start is not None and task.start.image is not None]
+    read = read_agent(agent, Path.cwd(), boxed=len(boxed) == len(tasks))
+    containers = Containers.needed(boxed)
+    if boxed and not isinstance(read, CommandAgent):
+        raise RunError(f"task {boxed[0]} begins in a container, where only a command can be run: give one as the agent")
     builders = {**opened.starts, **(starts or {})}
     judges = {**opened.verifiers, **(verifiers or {})}
     for task in tasks:
