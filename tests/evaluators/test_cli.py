@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from spanproof_collector.store import open_store
 from spanproof_evaluators.__main__ import main
 from spanproof_evaluators.cli.group import COMMANDS, cli
+from spanproof_evaluators.model.trust_cards import folder_of, path_of
 from spanproof_instrumentation import semconv
 from tests.evaluators.shop import SUITE, attempt
 from tests.factories import span, traces
@@ -87,7 +88,6 @@ def test_evaluate_and_report_have_the_promised_shape(place: Path, capsys: pytest
     (reported,) = Ran(place, capsys, "report", "--suite", suite, "--json").lines
     assert evaluated.pop("left_for_later") == 0
     assert evaluated.pop("kept") == {}
-    assert reported.pop("trust_card") is None  # nobody tried this suite's checks
     assert reported == evaluated
     assert reported.keys() >= {"suite", "filter", "certificate", "variants", "results"}
     variants: dict[str, dict[str, dict[str, dict[str, object]]]] = reported["variants"]  # type: ignore[assignment]
@@ -195,6 +195,39 @@ def test_the_text_of_a_trace_cannot_become_html(tmp_path: Path, capsys: pytest.C
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "http://" not in text
     assert "https://" not in text
+
+
+def test_failures_are_a_journal_and_a_person_has_the_last_word(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Ran(place, capsys, "evaluate", "--suite", str(place / "suite.json"))
+    found = Ran(place, capsys, "journal", "list", "--json")
+    assert {one["trial_id"]: one["layer"] for one in found.lines} == {"liar": "verification"}
+    assert not any(one["confirmed"] for one in found.lines)
+    assert Ran(place, capsys, "journal", "confirm", "lia", "context").code == 0
+    told = Ran(place, capsys, "journal", "list", "--json").lines
+    assert [(one["trial_id"], one["layer"], one["confirmed"]) for one in told] == [("liar", "context", True)]
+    assert Ran(place, capsys, "journal", "confirm", "plain", "context").code == 2  # nothing failed there
+    assert "| context" in Ran(place, capsys, "journal", "list", "--markdown").out
+    skeleton = Ran(place, capsys, "journal", "to-task", "liar")
+    (place / "draft.yaml").write_text(skeleton.out, encoding="utf-8")
+    assert Ran(place, capsys, "evaluate", "--suite", str(place / "draft.yaml")).code == 2
+    nothing = Ran(place, capsys, "suite", "mine")
+    assert (nothing.code, "5 no prompt" in nothing.err) == (2, True)  # these agents recorded no prompt
+
+
+def test_a_report_shows_the_trust_card_that_lies_beside_its_store(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Ran(place, capsys, "evaluate", "--suite", str(place / "suite.json"))
+    card = {"suite": "shop", "suite_hash": "0" * 64, "made_at": "", "isolation": "process"}
+    file = path_of(folder_of(f"chdb://{place}/store"), "shop")
+    file.parent.mkdir()
+    file.write_text(json.dumps({**card, "tasks": [{"task": "refund", "null": "verified"}]}), encoding="utf-8")
+    (reported,) = Ran(place, capsys, "report", "--suite", str(place / "suite.json"), "--json").lines
+    trust: dict[str, object] = reported["trust_card"]  # type: ignore[assignment]  # an object in JSON
+    assert (trust["vacuous"], trust["current"]) == (["refund"], False)
+    by_name = Ran(place, capsys, "report", "--suite", "shop", "--markdown", str(place / "report.md"))
+    assert "1 vacuous (refund)" in by_name.out
+    assert "1 vacuous" in (place / "report.md").read_text(encoding="utf-8")
 
 
 def test_every_command_explains_its_exit_codes() -> None:

@@ -95,6 +95,13 @@ def test_the_founding_limit_itself_is_kept(new: int, base: int, verdict: str) ->
 def test_nine_refusals_of_ten_are_enough_and_eight_are_not(refusals: int, verdict: str) -> None:
     new = set_of(NEW | {"refusal": refusals})
     assert said(decided(new, new))["refusals"] == verdict
+    called = [
+        replace(one, task=one.task.model_copy(update={"category": "poprawna_odmowa"}))
+        if one.task is not None and one.task.category == "refusal"
+        else one
+        for one in new
+    ]
+    assert said(decided(called, called))["refusals"] == verdict  # the founding set's own name of the category
 
 
 def test_a_category_that_fell_is_named() -> None:

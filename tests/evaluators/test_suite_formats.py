@@ -1,6 +1,7 @@
 """Tasks in the shapes of the founding texts: taken as they stand there, or refused with what was meant."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,9 @@ def bench(opened: OpenSuite, folder: Path) -> Bench:
     return made
 
 
-def judged(opened: OpenSuite, folder: Path, files: dict[str, str], *, place: int = 0) -> Outcome:
+def judged(
+    opened: OpenSuite, folder: Path, files: dict[str, str], *, place: int = 0, answer: str | None = None
+) -> Outcome:
     """Return the word on a world that has these files beside its start state."""
     task = opened.suite.tasks[place]
     made = bench(opened, folder)
@@ -172,7 +175,7 @@ def judged(opened: OpenSuite, folder: Path, files: dict[str, str], *, place: int
     made.starts.copy(task, world)
     for name, text in files.items():
         (world / name).write_text(text, encoding="utf-8")
-    return made.judge(task, world, answer=None, values={}).outcome
+    return made.judge(task, world, answer=answer, values={}).outcome
 
 
 PYTHON = """
@@ -238,6 +241,53 @@ def test_a_case_in_a_file_is_judged_by_the_function_that_it_names(tmp_path: Path
     opened = OpenSuite(suite=written(tmp_path, "cases.jsonl", CASE))
     assert judged(opened, tmp_path / "a", {"output.txt": "x"}).effect_of_trial == "caused"
     assert judged(opened, tmp_path / "b", {}).effect_of_trial == "unchanged"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    done = subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_a_task_in_a_repository_is_judged_by_its_commands_and_its_limit(tmp_path: Path) -> None:
+    repo = tmp_path / "shop"
+    (repo / "evals").mkdir(parents=True)
+    (repo / "pages.py").write_text("LIMIT = 10\n", encoding="utf-8")
+    git(repo, "init", "-q")
+    git(repo, "add", "pages.py")
+    git(repo, "commit", "-qm", "one")
+    text = REPO.replace("3f2c1ab", git(repo, "rev-parse", "HEAD")).replace(
+        "pytest tests/test_pages.py", "grep -q 100 pages.py"
+    )
+    text = text.replace("  - mypy app/\n", "").replace("max_changed_files: 6", "max_changed_files: 1")
+    (repo / "evals" / "add-pages.yaml").write_text(text, encoding="utf-8")
+    opened = OpenSuite(suite=read_suite(repo / "evals" / "add-pages.yaml"))
+    good = {"pages.py": "LIMIT = 100\n"}
+    assert judged(opened, tmp_path / "a", good).effect_of_trial == "caused"
+    assert judged(opened, tmp_path / "b", {}).effect_of_trial == "unchanged"
+    wide = judged(opened, tmp_path / "c", {**good, "other.py": ""})
+    assert wide.state == "failed"
+    assert "at most 1 files changed" in wide.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ('It says "payment is due on 2026-04-14".', "verified"),
+        ("Due on 2026-04-14.", "failed"),  # nothing is quoted
+        ('It says "payment was made on 2026-04-14".', "failed"),  # and this is not in the source
+        ('I have no idea, "payment is due on 2026-04-14".', "failed"),
+        (None, "failed"),
+    ],
+)
+def test_an_answer_with_a_citation_is_held_against_the_source_beside_the_suite(
+    answer: str | None, state: str, tmp_path: Path
+) -> None:
+    (tmp_path / "faktury").mkdir()
+    (tmp_path / "faktury" / "17.txt").write_text("The payment is due on 2026-04-14.", encoding="utf-8")
+    opened = OpenSuite(suite=written(tmp_path, "golden.jsonl", POLISH))
+    found = judged(opened, tmp_path / "x", {"faktury-17.txt": "The payment was made on 2026-04-14."}, answer=answer)
+    assert (found.state, found.pre_state) == (state, "failed")
 
 
 def test_a_task_of_functions_has_start_state_and_verifiers(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from spanproof_evaluators.cli.options import (
     split_suites,
     store_option,
     tools_option,
+    trusted,
     unit_option,
     verifiers_option,
 )
@@ -112,7 +113,8 @@ def command(
         from spanproof_evaluators.runner import report
 
         known = read_calibrations(calibrations_path)
-        told = report_json(report(found.assessments, suite, described=describe(wanted), calibrations=known))
+        made = report(found.assessments, suite, described=describe(wanted), calibrations=known)
+        told = report_json(trusted(made, address, labels))
         click.echo(line(told | {"left_for_later": later, "kept": {**kept}}))
         return
     from spanproof_evaluators.reports.terminal import print_trials

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spanproof_collector.store import Store
     from spanproof_evaluators.model.assessments import Assessment
     from spanproof_evaluators.model.comparisons import Observation
+    from spanproof_evaluators.model.reports import Report
     from spanproof_evaluators.model.suites import Suite
     from spanproof_evaluators.runner.verifier_files import VerifierFileChecks
 
@@ -250,6 +251,20 @@ def open_existing(address: str) -> "Store":
             "'spanproof serve', 'spanproof import PATH'"
         )
     return open_store(address)
+
+
+def trusted(made: "Report", address: str, suites: "Sequence[str]" = ()) -> "Report":
+    """Return a report with the trust card of its suite, where one lies beside the store.
+
+    Raises:
+        TrustCardError: the file is no card.
+    """
+    from dataclasses import replace
+
+    from spanproof_evaluators.model.trust_cards import folder_of, read_card
+
+    name = made.suite_id or (suites[0] if len(suites) == 1 else None)
+    return made if name is None else replace(made, trust=read_card(folder_of(address), name))
 
 
 def read_baseline_trials(name: str | None, folder: Path, found: "Sequence[Assessment]") -> "list[Observation] | None":

@@ -20,6 +20,7 @@ from spanproof_evaluators.cli.options import (
     split_suites,
     store_option,
     tools_option,
+    trusted,
     unit_option,
     verifiers_option,
 )
@@ -104,7 +105,6 @@ def command(
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import NoTrialsError
     from spanproof_evaluators.model.calibrations import read_calibrations
-    from spanproof_evaluators.model.trust_cards import folder_of, read_card
     from spanproof_evaluators.runner import assess, report
 
     suite, labels = split_suites(suites)
@@ -125,26 +125,19 @@ def command(
     beside = (baseline, old) if baseline is not None and old is not None else None
     known = read_calibrations(calibrations_path)
     made = report(found, suite, described=describe(wanted), by=by, baseline=beside, calibrations=known)
+    made = trusted(made, address, labels)
     files = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif, "csv": csv, "parquet": parquet}
     _write({name: path for name, path in files.items() if path is not None}, made)
     if certificate is not None:
         _certify(certificate, made, wanted, unit, by, catalogue)
-    name = made.suite_id or (labels[0] if len(labels) == 1 else None)
-    card = read_card(folder_of(address), name) if name is not None else None
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json
-        from spanproof_evaluators.reports.trust import card_json
 
-        shown = None if card is None else card_json(card, suite_hash=made.suite_hash)
-        click.echo(line(report_json(made) | {"trust_card": shown}))
+        click.echo(line(report_json(made)))
         return
     from spanproof_evaluators.reports.terminal import print_report
-    from spanproof_evaluators.reports.trust import card_line
-    from spanproof_evaluators.reports.wording import clean
 
     print_report(console(), made, verbose=verbose)
-    if card is not None:
-        click.echo(clean(card_line(card, made.suite_hash)))
 
 
 def _write(files: "Mapping[str, Path]", made: "Report") -> None:

@@ -1,13 +1,14 @@
 """spanproof suite run: every task in a fresh world, judged when the agent is dead."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from spanproof_evaluators.cli.options import json_option, store_option
+from spanproof_evaluators.cli.options import json_option, store_option, trusted
 from spanproof_evaluators.cli.output import console, tell
 from spanproof_evaluators.errors import FilterError
 
@@ -133,6 +134,8 @@ def run(
         told=_told,
         say=tell,
     )
+    if done.report is not None:
+        done = replace(done, report=trusted(done.report, address))
     _write(done.report, {"junit": junit, "html": html})
     if as_json:
         from spanproof_evaluators.reports.machine import line, report_json

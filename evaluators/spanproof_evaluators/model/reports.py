@@ -7,6 +7,7 @@ from typing import Final
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import Decision
 from spanproof_evaluators.model.measures import Measure
+from spanproof_evaluators.model.trust_cards import TrustCard
 
 CATEGORY: Final = "category: "
 """How the numbers of categories are named among all numbers."""
@@ -71,6 +72,9 @@ class Report:
 
     before: Before | None
     """What stands in brackets beside the numbers: those of a baseline."""
+
+    trust: TrustCard | None = None
+    """What came of trying the suite's own checks; ``None``: nobody did. It is no part of the certificate."""
 
     certificate: str
     """SHA-256 over trials, stored results, suite and versions: two reports with one certificate show one content."""

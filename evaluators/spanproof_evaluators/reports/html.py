@@ -12,6 +12,7 @@ from spanproof_evaluators.model.reports import Report
 from spanproof_evaluators.reports import sections, wording
 from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.proof import proof
+from spanproof_evaluators.reports.trust import card_line
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 200
@@ -54,6 +55,7 @@ def report_html(report: Report) -> str:
         facts=facts,
         recorded=recorded,
         flags=judge_flags(report.assessments),
+        trust=None if report.trust is None else card_line(report.trust, report.suite_hash),
         picture=picture,
         wording=wording,
     )

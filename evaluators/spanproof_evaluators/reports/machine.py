@@ -18,6 +18,7 @@ from spanproof_evaluators.model.results import Result
 from spanproof_evaluators.model.verifications import Check
 from spanproof_evaluators.reports.isolation import isolation
 from spanproof_evaluators.reports.judge_flags import judge_flags
+from spanproof_evaluators.reports.trust import card_json
 from spanproof_evaluators.stats.intervals import wilson
 
 
@@ -205,6 +206,7 @@ def report_json(report: Report) -> dict[str, Plain]:
         "by": report.by,
         "certificate": report.certificate,
         "isolation": dict(isolation(report.assessments)) or None,
+        "trust_card": None if report.trust is None else card_json(report.trust, suite_hash=report.suite_hash),
         "variants": {
             variant.name: {
                 "trials": variant.trials,

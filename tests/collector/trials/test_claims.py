@@ -127,6 +127,19 @@ def test_a_run_that_ended_on_a_tool_call_has_no_final_answer(store: Store) -> No
     assert (trial.claim.state, trial.claim.rule, trial.final_answer) == ("none", "no_final_answer", None)
 
 
+def test_the_prompt_is_what_the_user_said_first_where_that_is_recorded(store: Store) -> None:
+    later = chat(
+        [said("system", "Be brief."), said("user", "Pay it."), said("user", "Now!")], [said("assistant", "ok")]
+    )
+    trial = trial_of(store, traces(span("run", agent()), span("a", chat(None, None), parent="run"), span("b", later)))
+    assert trial.prompt == "Pay it."
+
+
+def test_a_prompt_that_nobody_recorded_is_none(store: Store) -> None:
+    unheard = trial_of(store, traces(span("run", agent()), span("a", chat(None, None), parent="run")))
+    assert unheard.prompt is None
+
+
 FINISHING: list[tuple[str, dict[str, object], ClaimState]] = [
     ("finish", {}, "success"),
     ("submit", {}, "success"),

@@ -8,6 +8,7 @@ from spanproof_evaluators.model.assessments import by_urgency
 from spanproof_evaluators.model.reports import Report, VariantReport
 from spanproof_evaluators.reports.judge_flags import judge_flags
 from spanproof_evaluators.reports.sections import Section, bracket, every, shown, tasks_of
+from spanproof_evaluators.reports.trust import card_line
 from spanproof_evaluators.reports.wording import (
     beside,
     gate_says,
@@ -58,6 +59,8 @@ def report_markdown(report: Report) -> str:
         )
         if len(listed) > LISTED:
             lines += [f"and {len(listed) - LISTED} more.", ""]
+    if report.trust is not None:
+        lines += [_text(card_line(report.trust, report.suite_hash)), ""]
     lines.append(f"Certificate `{report.certificate}`")
     return "\n".join(lines) + "\n"
 

@@ -26,6 +26,7 @@ from spanproof_evaluators.reports.terminal._layout import (
     words,
 )
 from spanproof_evaluators.reports.terminal._measures import print_section
+from spanproof_evaluators.reports.trust import card_line
 from spanproof_evaluators.reports.wording import gate_says, marks, plural
 
 LEGEND: Final = "n/d (value), 95 % interval, and what is unavailable or left out"
@@ -51,6 +52,8 @@ def print_report(console: Console, report: Report, *, verbose: bool = False) -> 
         print_text(console, words(f"where {report.filter}", "dim", 400))
     if (shut := isolation_words(report.assessments)) is not None:
         print_text(console, words(shut, "dim", 400))
+    if report.trust is not None:
+        print_text(console, words(card_line(report.trust, report.suite_hash), "dim", 400))
     print_line(console, Text())
     for sentence in report.inversions:
         print_text(console, Text.assemble(("Inversion. ", "bold yellow"), words(sentence, "", 600)))
