@@ -179,3 +179,19 @@ def test_the_command_says_what_it_compares(place: Path, capsys: pytest.CaptureFi
 def test_an_unknown_variant_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "careful", "nobody", "--store", f"chdb://{place}/store"]) == 2
     assert "nobody has no trial" in capsys.readouterr().err
+
+
+def test_trials_without_a_variant_are_asked_for_as_a_report_names_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"chdb://{tmp_path}/store"
+    with open_store(address) as store:
+        put(store, attempt("one", variant=""), attempt("two", variant="fast", refunds=[], at=10))
+    told = ["--store", address, "--baselines", str(tmp_path / "saved")]
+    assert main(["baseline", "save", "old", *told]) == 2
+    assert "There are: (none), fast" in capsys.readouterr().err
+    assert main(["baseline", "save", "old", *told, "--variant", "(none)"]) == 0
+    assert "saved 1 trials of (none)" in capsys.readouterr().err
+    assert main(["compare", "(none)", "fast", "--store", address, "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["a"], found["trials_each"]) == ("(none)", 1)

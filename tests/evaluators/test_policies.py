@@ -190,6 +190,18 @@ def test_a_drop_that_cannot_be_is_not_what_a_gate_finds() -> None:
     assert fell.errors.basis.startswith("a standard error of 1 over 1 task;")
 
 
+def test_a_gate_on_more_attempts_than_were_made_does_not_pass() -> None:
+    def gated(measure: str) -> Decision:
+        gates = [{"kind": "limit", "id": "g", "measure": measure, "at_least": 0.1}]
+        return decided(runs(a="ss"), None, Policy.model_validate({"id": "p", "owner": "me", "gates": gates}))
+
+    assert said(gated("pass_hat_2")) == {"g": "pass"}
+    assert said(gated("pass_hat_3")) == {"g": "inconclusive"}
+    assert said(gated("pass_at_3_without_vacuous")) == {"g": "inconclusive"}
+    with pytest.raises(PolicyError, match="no measure 'pass_hat_x'"):
+        gated("pass_hat_x")
+
+
 def nightly(before: Nights) -> str:
     base = runs(**{f"t{at}": "s" for at in range(10)})
     new = runs(**{f"t{at}": "f" if at < 3 else "s" for at in range(10)})

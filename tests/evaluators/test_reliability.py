@@ -92,6 +92,24 @@ def test_consistency_tells_failing_alike_from_failing_at_random() -> None:
     assert mixed.excluded == {"single_trial": 1}
 
 
+@pytest.mark.parametrize(
+    ("tried", "low", "high"), [("ss?", 1 / 3, 1.0), ("sf?", 1 / 3, 1 / 3), ("ssff??", 6 / 15, 7 / 15)]
+)
+def test_consistency_runs_from_the_least_to_the_most_that_open_trials_can_make_of_it(
+    tried: str, low: float, high: float
+) -> None:
+    assert told("outcome_consistency", a=tried, b="ss").bounds == pytest.approx(((low + 1) / 2, (high + 1) / 2))
+
+
+def test_what_nobody_judged_twice_says_so() -> None:
+    some = told("outcome_consistency", a="s???", b="ss")
+    assert (some.value, some.excluded) == (1.0, {"fewer_than_two_judged": 1})
+    assert told("outcome_consistency", a="s?", b="?").reason == "no task has two judged trials"
+    assert told("outcome_consistency", a="s").reason == "no task was tried twice"
+    assert told("pass_hat_1", a="?", b="s").reason == "1 of 2 tasks have no judged trial"
+    assert told("pass_hat_2", a="??").reason == "1 of 1 tasks have fewer than 2 judged trials"
+
+
 def test_a_report_shows_them_where_a_task_was_repeated() -> None:
     assert "pass_hat_2" in repeated(report(runs(a="ss", b="sf"), None, described="").variants)
     assert repeated(report(runs(a="s", b="f"), None, described="").variants) == {}

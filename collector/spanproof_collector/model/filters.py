@@ -12,6 +12,9 @@ JUDGE_PROJECT: Final = "spanproof.judge"
 LEFT_OUT: Final = (DOCTOR_PROJECT, JUDGE_PROJECT)
 """Projects whose spans are no trials unless somebody asks for them by name."""
 
+UNNAMED: Final = "(none)"
+"""What reports call trials without a variant, task, suite, agent or model; a filter asks for them by that name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from spanproof_collector.dialects import canonical
-from spanproof_collector.model.filters import LEFT_OUT, Filter
+from spanproof_collector.model.filters import LEFT_OUT, UNNAMED, Filter
 from spanproof_collector.model.trials import Trial
 from spanproof_collector.trials.grouping import TraceInfo
 
@@ -29,6 +29,8 @@ def may_match(traces: Sequence[TraceInfo], wanted: Filter) -> bool:
         return False
     for field in _NAMED:
         values = frozenset(getattr(wanted, field))
+        if UNNAMED in values:
+            continue  # no label says that there is none
         if values and not any(not trace.names or values & trace.names.get(field, frozenset()) for trace in traces):
             return False
     return True
@@ -47,12 +49,12 @@ def matches(trial: Trial, wanted: Filter) -> bool:
         (wanted.projects, (trial.project,)),
         (wanted.sessions, (trial.session_id,)),
         (wanted.trials, (trial.trial_id,)),
-        (wanted.tasks, (trial.task_id,)),
-        (wanted.suites, (trial.suite,)),
+        (wanted.tasks, (trial.task_id or UNNAMED,)),
+        (wanted.suites, (trial.suite or UNNAMED,)),
         (wanted.sources, (trial.source,)),
-        (wanted.variants, (trial.variant,)),
-        (wanted.agents, (trial.agent_name,)),
-        (wanted.models, trial.models),
+        (wanted.variants, (trial.variant or UNNAMED,)),
+        (wanted.agents, (trial.agent_name or UNNAMED,)),
+        (wanted.models, trial.models or (UNNAMED,)),
         (wanted.tools, tuple(call.name for call in trial.tool_calls)),
     )
     if any(asked and not set(asked) & set(have) for asked, have in one_of):

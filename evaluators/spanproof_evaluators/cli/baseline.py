@@ -57,21 +57,25 @@ def save(
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
 ) -> None:
-    """Save the trials of one variant, named with --variant, as 'spanproof evaluate' judged them."""
+    """Save the trials of one variant as 'spanproof evaluate' judged them.
+
+    It is the one that --variant names, or the only one there.
+    """
+    from spanproof_collector.model.filters import UNNAMED
     from spanproof_evaluators.errors import FilterError, NoTrialsError
     from spanproof_evaluators.model.baselines import Baseline, save_baseline
     from spanproof_evaluators.runner import assess, observed, report
 
     suite, labels = split_suites(suites)
-    variants = tuple(given.get("variants") or ())
-    if len(variants) != 1:
-        raise FilterError("a baseline is one variant: name it with --variant")
     wanted = read_filter({**given, "suites": labels})
     catalogue = read_tools(tools_file)
     with open_existing(address) as store:
         found = list(assess(store, wanted, suite, unit=unit, catalogue=catalogue))
     if not found:
         raise NoTrialsError(describe(wanted))
+    variants = sorted({one.trial.variant or UNNAMED for one in found})
+    if len(variants) != 1:
+        raise FilterError(f"a baseline is one variant: name it with --variant. There are: {', '.join(variants)}")
     made = Baseline.model_validate(
         {
             "name": name,

@@ -61,6 +61,7 @@ def command(
 
     Exit codes: 0 improved or not worse than the margin, 1 regressed, 2 could not run, 3 inconclusive.
     """
+    from spanproof_collector.model.filters import UNNAMED
     from spanproof_collector.trials import Settling
     from spanproof_evaluators.errors import FilterError
     from spanproof_evaluators.runner import assess, compare, observed
@@ -74,7 +75,7 @@ def command(
     with open_existing(address) as store:
         # of each trial only what is compared is kept: a store holds more trials than memory does
         found = [
-            (one.trial.variant, observed(one))
+            (one.trial.variant or UNNAMED, observed(one))
             for one in assess(store, wanted, suite, unit=unit, settling=settling, catalogue=catalogue)
         ]
     a, b = ([seen for variant, seen in found if variant == name] for name in (baseline, candidate))

@@ -153,14 +153,15 @@ def _one_variant(
     Raises:
         FilterError: it is not clear which.
     """
+    from spanproof_collector.model.filters import UNNAMED
     from spanproof_evaluators.errors import FilterError
 
-    there = sorted({one.trial.variant or "" for one in found} - {baseline})
+    there = sorted({one.trial.variant or UNNAMED for one in found} - {baseline})
     chosen = list(names) or there
-    listed = ", ".join(filter(None, there)) or "none named"
+    listed = ", ".join(there) or "none"
     if len(chosen) != 1:
         raise FilterError(f"a gate judges one variant; name it with --variant. There are: {listed}")
-    trials = [one for one in found if (one.trial.variant or "") == chosen[0]]
+    trials = [one for one in found if (one.trial.variant or UNNAMED) == chosen[0]]
     if not trials:
         raise FilterError(f"no trial is of variant {chosen[0]!r}. There are: {listed}")
-    return chosen[0] or "(none)", trials
+    return chosen[0], trials

@@ -118,7 +118,7 @@ _HELP: Final = {
     "session": "Trials of this session.",
     "trial": "The trial with this id.",
     "task": "Trials of this task.",
-    "variant": "Trials of this variant: what a report compares.",
+    "variant": "Trials of this variant: what a report compares; '(none)' for those without one.",
     "agent": "Trials of this agent, by its name.",
     "model": "Trials in which this model was called.",
     "suite": "Trials of this suite; where evaluate and report take a suite, also a file that defines it.",
@@ -275,13 +275,14 @@ def read_baseline_trials(name: str | None, folder: Path, found: "Sequence[Assess
     """
     if name is None:
         return None
+    from spanproof_collector.model.filters import UNNAMED
     from spanproof_evaluators.errors import BaselineError
     from spanproof_evaluators.model.baselines import names, read_baseline
     from spanproof_evaluators.runner import observed
 
     if (folder / f"{name}.json").is_file():
         return list(read_baseline(folder, name).observations)
-    old = [observed(one) for one in found if one.trial.variant == name]
+    old = [observed(one) for one in found if (one.trial.variant or UNNAMED) == name]
     if not old:
         saved = ", ".join(names(folder)) or "none"
         raise BaselineError(name, "", f"is no saved baseline (there are: {saved}) and no variant with trials here")

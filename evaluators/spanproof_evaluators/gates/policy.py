@@ -1,5 +1,6 @@
 """Deciding by a policy: each gate judged in its order, with what it measured and how often it is wrong."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -27,6 +28,9 @@ from spanproof_evaluators.model.suites import REFUSALS
 from spanproof_evaluators.stats.sequential import BLOCKS_AT, e_value
 
 NO_BASELINE = "no baseline was given"
+
+_BY_K = re.compile(r"pass_(at|hat)_[1-9][0-9]*(_without_vacuous)?")
+"""Measures that are there for each k that a task has trials for."""
 
 Evidence: TypeAlias = Callable[[float], float]
 """What all nights show together, from what this one shows."""
@@ -86,7 +90,9 @@ def _judged(
         case LimitGate():
             for name in (spec.measure, spec.needs_verdict):
                 if name is not None and name not in measures:
-                    raise PolicyError(policy.id, f"gates.{spec.id}", f"there is no measure {name!r}")
+                    if not _BY_K.fullmatch(name):
+                        raise PolicyError(policy.id, f"gates.{spec.id}", f"there is no measure {name!r}")
+                    measures = {**measures, name: _nothing("no task has so many judged trials")}
             yield _by_limit(_limit_gate(spec, order, owner), measures, no_effects_expected)
         case CategoryGate():
             named = (spec.category, *(sorted(REFUSALS) if spec.category in REFUSALS else ()))

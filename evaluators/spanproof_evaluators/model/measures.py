@@ -85,6 +85,9 @@ class Measure:
             raise MeasureError(f"a measure has no figure called {', '.join(sorted(unknown))}")
         if self.parts and sum(self.parts.values()) != self.numerator:
             raise MeasureError(f"{dict(self.parts)} does not add up to {self.numerator}")
+        for name, ends in (("bounds", self.bounds), ("interval", self.interval)):
+            if ends and None not in ends and not ends[0] <= ends[1]:  # type: ignore[operator]
+                raise MeasureError(f"{name} {ends} do not run from the lower to the upper end")
         if self.value is None:
             if not self.reason:
                 raise MeasureError("a measure without a value needs a reason")

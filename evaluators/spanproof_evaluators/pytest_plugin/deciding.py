@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spanproof_collector.model.filters import UNNAMED
 from spanproof_evaluators.errors import BaselineError, EvaluatorError
 from spanproof_evaluators.gates import POLICIES, find_policy
 from spanproof_evaluators.model.assessments import Assessment
@@ -19,8 +20,6 @@ from spanproof_evaluators.pytest_plugin.session import Session
 from spanproof_evaluators.reports.wording import one_line, plural
 from spanproof_evaluators.runner import assess, gate, observed
 from spanproof_instrumentation.errors import SpanproofError
-
-_UNNAMED = "(none)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +97,7 @@ def _decided(config: pytest.Config, session: Session, ids: Sequence[str], policy
     found = list(assess(session.store(), Filter(trials=tuple(ids)), session.suite))
     groups: defaultdict[str, list[Assessment]] = defaultdict(list)
     for one in found:
-        groups[one.trial.variant or _UNNAMED].append(one)
+        groups[one.trial.variant or UNNAMED].append(one)
     name = config.getoption("--spanproof-baseline")
     old = _baseline(name, config.rootpath / DEFAULT_FOLDER, groups) if name else None
     judged = {variant: trials for variant, trials in sorted(groups.items()) if len(groups) == 1 or variant != name}

@@ -286,9 +286,9 @@ def spread(measure: Measure) -> list[str]:
 
 def left_out(measure: Measure) -> str:
     """Return what is unavailable and what left the denominator, with its reason."""
-    parts = [f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(measure.parts.items())]
-    parts.extend([f"{measure.unavailable} unavailable"] if measure.unavailable else [])
-    parts.extend(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(measure.excluded.items()))
+    parts = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(measure.parts.items())]
+    parts.extend([f"{measure.unavailable:,} unavailable"] if measure.unavailable else [])
+    parts.extend(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(measure.excluded.items()))
     return ", ".join(parts)
 
 
@@ -296,8 +296,8 @@ def beside(measure: Measure) -> str:
     """Return what stands beside the number: what is unavailable and excluded, the interval, the reason, the note."""
     parts = []
     if measure.unavailable:
-        parts.append(f"{measure.unavailable} unavailable")
-    parts.extend(f"{count} {reason.replace('_', ' ')} left out" for reason, count in sorted(measure.excluded.items()))
+        parts.append(f"{measure.unavailable:,} unavailable")
+    parts.extend(f"{count:,} {reason.replace('_', ' ')} left out" for reason, count in sorted(measure.excluded.items()))
     if measure.bounds and measure.unavailable:
         low, high = measure.bounds
         if measure.unit == "usd":

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
+from spanproof_collector.model.filters import UNNAMED
 from spanproof_evaluators.gates import decide, release_policy
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.calibrations import Calibration
@@ -22,10 +23,7 @@ from spanproof_evaluators.runner.measuring import by_category, measure, task_key
 from spanproof_evaluators.verifiers import VERSION as VERIFIERS_VERSION
 
 By = Literal["variant", "agent", "model", "suite", "source"]
-UNNAMED: Final = "(none)"
-"""The name of the group of trials that carry no such label."""
-
-MEASURES_VERSION: Final = "2"
+MEASURES_VERSION: Final = "3"
 """Raised when a measure comes to mean something else."""
 
 _GROUPS: Mapping[By, Callable[[Assessment], str | None]] = {

@@ -1,7 +1,7 @@
 """Measures in the terminal: one line a measure and variant, the number with its counts first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
@@ -91,7 +91,10 @@ def _columns(width: int, measures: Mapping[str, str], variants: Sequence[Variant
 def _chunks(measure: Measure, tasks: int, columns: _Columns, *, verbose: bool) -> list[Text]:
     """Return the number and what stands beside it."""
     if measure.value is None:
-        return [Text(f"{headline(measure, tasks)}: {measure.reason}", style="yellow")]
+        if verbose:
+            return [words(f"{headline(measure, tasks)}: {beside(measure)}", "yellow", 400)]
+        gone = left_out(replace(measure, unavailable=0))  # the reason says what is unavailable
+        return [Text(f"{headline(measure, tasks)}: {measure.reason}", style="yellow"), Text(gone, style="dim")]
     number = padded(Text(headline(measure, tasks)), columns.interval - 2)
     if verbose:
         return [number, words(beside(measure), "dim", 400)]

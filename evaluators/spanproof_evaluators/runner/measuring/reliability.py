@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Final
 
 from spanproof_evaluators.model.measures import Measure
@@ -45,7 +46,7 @@ def pass_measures(trials: Trials) -> dict[str, Measure]:
     mean over the other tasks would be another number. Trials that the infrastructure broke are no attempts.
     """
     tasks, excluded = _tasks(trials)
-    most = min(max((task.judged for task in tasks), default=0), _MOST)
+    most = _most(tasks)
     common = min(most, min((task.judged for task in tasks), default=0))
     found: dict[str, Measure] = {}
     for name, estimator in (("pass_at", pass_at_k), ("pass_hat", pass_hat_k)):
@@ -60,7 +61,7 @@ def pass_measures_without_vacuous(trials: Trials) -> dict[str, Measure]:
     rest, vacuous, unknown = split(trials)
     every, _ = _tasks(trials)
     tasks, excluded = _tasks(rest)
-    most = min(max((task.judged for task in every), default=0), _MOST)
+    most = _most(every)
     return {
         f"pass_hat_{k}_without_vacuous": without_vacuous(_mean(tasks, pass_hat_k, k, excluded), vacuous, unknown)
         for k in range(1, most + 1)
@@ -70,10 +71,25 @@ def pass_measures_without_vacuous(trials: Trials) -> dict[str, Measure]:
 def outcome_consistency(trials: Trials) -> Measure:
     """Return the mean over tasks of the chance that two of its trials end alike: agents fail alike, or at random."""
     tasks, excluded = _tasks(trials)
-    single = sum(task.judged < 2 for task in tasks)
+    single = sum(task.judged + task.open < 2 for task in tasks)
+    open_ = sum(task.judged < 2 <= task.judged + task.open for task in tasks)
     several = [task for task in tasks if task.judged >= 2]
-    found = _mean(several, lambda n, c, _: agreement_of_two(n, c), 2, excluded + Counter(single_trial=single))
-    return replace(found, k=None)
+    gone = excluded + Counter(single_trial=single, fewer_than_two_judged=open_)
+    found = _mean(several, lambda n, c, _: agreement_of_two(n, c), 2, gone)
+    ends = [_agreements(task) for task in several]
+    bounds = (fmean(low for low, _ in ends), fmean(high for _, high in ends)) if ends else None
+    reason = found.reason
+    if not several and tasks:
+        reason = "no task has two judged trials" if open_ else "no task was tried twice"
+    return replace(found, k=None, bounds=bounds, reason=reason)
+
+
+def _agreements(task: Attempts) -> tuple[float, float]:
+    """Return the least and the most agreement that a task may have, however its open trials ended."""
+    tried = task.judged + task.open
+    found = [agreement_of_two(tried, task.solved + more) for more in range(task.open + 1)]
+    known = [each for each in found if each is not None]
+    return min(known), max(known)
 
 
 def _tasks(trials: Trials) -> tuple[list[Attempts], Counter[str]]:
@@ -85,6 +101,11 @@ def _tasks(trials: Trials) -> tuple[list[Attempts], Counter[str]]:
     excluded = left_out(named, *_LEFT)
     excluded["no_task"] = len(trials) - len(named)
     return [Attempts.of(values) for _, values in sorted(groups.items())], excluded
+
+
+def _most(tasks: Sequence[Attempts]) -> int:
+    """Return the largest k that is told. Trials that nobody judged count: the measure says then why it has no value."""
+    return min(max((task.judged + task.open for task in tasks), default=0), _MOST)
 
 
 def pass_hat_over(tasks: Sequence[Attempts], excluded: Counter[str]) -> dict[str, Measure]:
@@ -115,7 +136,8 @@ def _mean(tasks: Sequence[Attempts], estimator: Estimator, k: int, excluded: Cou
     if not tasks:
         reason = "no task has a trial to count"
     elif short:
-        reason = f"{short} of {len(tasks)} tasks have fewer than {k} judged trials"
+        fewer = "no judged trial" if k == 1 else f"fewer than {k} judged trials"
+        reason = f"{short} of {len(tasks)} tasks have {fewer}"
     whole = bool(tasks) and not short
     interval, method = _interval(known) if whole else (None, None)
     return Measure(
