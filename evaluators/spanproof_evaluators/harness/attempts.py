@@ -31,6 +31,7 @@ from spanproof_evaluators.model.starts import ScriptedUser
 from spanproof_evaluators.model.suites import Suite, Task
 from spanproof_evaluators.rules.budgets import Budgets
 from spanproof_evaluators.runner.judging import RUN_LABEL
+from spanproof_evaluators.runner.outcome_sources import nothing_asked
 from spanproof_instrumentation import semconv
 
 _RECOUNT_SECONDS: Final = 0.2
@@ -184,7 +185,7 @@ class Try:
         reason, why = self._reason(ended, known)
         judged = around.bench.judge(task, self.own.world, answer=answer, values=self._values())
         outcome = judged.outcome
-        if outcome.state == "unavailable" and reason == "completed":
+        if outcome.state == "unavailable" and reason == "completed" and not nothing_asked(outcome):
             reason, why = "infrastructure", f"the verifier could not judge: {outcome.reason}"
         failed = self._failed(ended, reason)
         name = None if understood and not failed and said is None else self._agent_name()

@@ -46,6 +46,12 @@ HOOKS: Final = (
 """What can turn hidden tests round without touching one."""
 
 
+_MAY_PASS: Final = frozenset(
+    {"timeout", "output_limit", "killed_by_signal", "check_could_not_run", "variable_not_set", "command_not_started"}
+)
+"""Why a check could not look that may have to do with this machine."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """The word on one try, and the world's two states as they are recorded."""
@@ -281,6 +287,8 @@ def _verifier(
         bare: by a world with hidden files, the same without them.
     """
     weighted = pass_score is not None or any(check.weight is not None for check in checks)
+    looked: set[int] = set()
+    """The checks that could look at the start state."""
 
     def without(state: EndState | None) -> EndState | None:
         if state is None:
@@ -291,16 +299,30 @@ def _verifier(
 
     def verify(before: EndState | None, after: EndState) -> Verification:
         found: list[Check] = []
-        for spec in checks:
+        for place, spec in enumerate(checks):
             if isinstance(spec, Check):
                 found.append(spec)
                 continue
             changes = isinstance(spec, GitCheck) or (isinstance(spec, FilesCheck) and spec.changed_within is not None)
             earlier, later = (without(before), without(after)) if changes else (before, after)
-            found += checked(spec, earlier, later or after, base, weighted=weighted)
+            told = checked(spec, earlier, later or after, base, weighted=weighted)
+            if before is after and all(check.passed is not None for check in told):
+                looked.add(place)
+            found += [_spoiled(check) if place in looked else check for check in told]
         return Verification.of(found, pass_score=pass_score)
 
     return verify
+
+
+def _spoiled(check: Check) -> Check:
+    """Return a check that could look at the start state: where it cannot look at what the agent left, that fails it.
+
+    Else an agent that deletes the database would have no verdict, and be left out. What may pass by itself stays open.
+    """
+    if check.passed is not None or check.reason in _MAY_PASS or check.destination not in (WORLD, DATABASE):
+        return check
+    seen = f"could be looked at as it was before the agent, and cannot be now: {check.reason}: {check.seen}"
+    return replace(check, passed=False, reason=None, seen=seen)
 
 
 def tampering_of(outcome: Outcome) -> list[Plain]:

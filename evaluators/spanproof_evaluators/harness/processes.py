@@ -193,6 +193,8 @@ class _Running:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             self.process.wait()
+        if sys.platform != "linux":
+            self._signal(signal.SIGKILL)  # where the launcher cannot find what descends from it
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):

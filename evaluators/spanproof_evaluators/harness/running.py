@@ -126,7 +126,7 @@ def run_suite(
             containers=containers,
             root=temporary / "tries",
             mode=mode,
-            hidden=_hidden(temporary, bench, collecting, journal, found, suite),
+            hidden=_hidden(temporary, bench, collecting, journal, given.keep, suite),
             abort=abort,
             keep=given.keep,
         )
@@ -195,12 +195,20 @@ def _mode(asked: Isolation, agent: Agent) -> Mode:
 
 
 def _hidden(
-    temporary: Path, bench: Bench, collecting: Collecting, journal: Journal, suite: Suite, given: Suite | Path | str
+    temporary: Path,
+    bench: Bench,
+    collecting: Collecting,
+    journal: Journal,
+    keep: Path | None,
+    given: Suite | Path | str,
 ) -> tuple[str, ...]:
-    """Return what agents do not see: a folder first."""
-    found = [temporary, journal.folder, *bench.secrets()]
+    """Return what agents do not see, earlier runs and their worlds too: a folder first."""
+    found = [temporary, journal.folder.parent, *bench.secrets()]
     if collecting.folder is not None:
         found.append(collecting.folder)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        found.append(keep.absolute())
     if not isinstance(given, Suite):
         found.append(Path(given).absolute())
     return tuple(dict.fromkeys(str(path.resolve()) for path in found))

@@ -73,10 +73,10 @@ def _by_checks(trial: Trial, suite: Suite) -> Outcome:
     if task is None:
         return Outcome.unavailable("no_task" if trial.task_id is None else "task_not_in_suite")
     name = f"{suite.id}/{task.id}"
-    if RUN_LABEL in trial.labels:
-        return Outcome.unavailable("judged_when_run", verifier=name)
     if not task.checks:
         return Outcome.unavailable("no_verifier")
+    if RUN_LABEL in trial.labels:
+        return Outcome.unavailable("judged_when_run", verifier=name)
     reason = left_out(trial)
     if reason in ("infrastructure", "waiting"):
         return Outcome.unavailable(reason, verifier=name)

@@ -38,6 +38,7 @@ def test_ctrl_c_keeps_what_has_a_verdict_and_going_on_repeats_none_of_it(
     assert "2 attempts without a verdict. Go on with:\n  spanproof suite run suite.yaml --agent 'sh agent.sh'" in said
     monkeypatch.setattr(suite_run, "_told", told)
     (tmp_path / "agent.sh").write_text('touch made.txt; echo ran >> "$0.$SPANPROOF_TASK"')
-    assert main([*words, "--resume"]) == 0
+    assert main([*words, "--resume", "--junit", "report.xml"]) == 0
+    assert (tmp_path / "report.xml").read_text().count('classname="agent.') >= 3
     assert "3/3" in capsys.readouterr().err
     assert (tmp_path / "agent.sh.quick").read_text() == "ran\n"

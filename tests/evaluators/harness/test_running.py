@@ -35,6 +35,7 @@ with sqlite3.connect('shop.db') as shop: shop.execute('insert into refunds value
   large)     echo right > out.txt; head -c 300000 /dev/zero > a; head -c 300000 /dev/zero > b; sleep 60 ;;
   strays)    echo right > out.txt
              setsid sh -c 'trap "" TERM; sleep 1; echo late >> "$SPANPROOF_WORLD/out.txt"; sleep 66.6' & ;;
+  destroys)  rm shop.db ;;
   crashes)   echo right > out.txt; exit 3 ;;
   beside)    until test -f from-user.txt; do sleep 0.02; done; cat from-user.txt > out.txt; touch ready.txt
              until test -f closed.txt; do sleep 0.02; done ;;
@@ -117,6 +118,12 @@ def write_suite(folder: Path) -> Path:
                 {"after": {"file_appears": "ready.txt"}, "run": "touch closed.txt", "by": "user", "name": "close"}
             ],
         ),
+        task(
+            "destroys",
+            start={"sqlite": "shop.db"},
+            checks=[{"kind": "sql", "destination": "database", "query": "select id from refunds", "exactly": 1}],
+        ),
+        task("unasked", checks=[]),
         task("unbuildable", start={"folder": "nowhere"}),
         task("unjudgeable", checks=[{"kind": "command", "destination": "world", "run": "no-such-program"}]),
     ]
@@ -245,6 +252,18 @@ def test_a_user_works_in_the_world_too_and_what_it_does_is_its_own(ran: Ran) -> 
     assert state(one) == ("verified", "caused", None), one.solved_reason
     assert [call.name for call in one.trial.user_calls] == ["close"]
     assert not one.trial.tool_calls
+
+
+def test_an_agent_that_destroys_what_is_judged_has_failed(ran: Ran) -> None:
+    one = ran.trial("destroys")
+    assert (one.outcome.state, one.left_out) == ("failed", None)
+    assert "cannot be now" in one.outcome.reason
+
+
+def test_a_task_that_nothing_is_asked_of_has_no_verdict_and_is_no_broken_infrastructure(ran: Ran) -> None:
+    one = ran.trial("unasked")
+    assert (one.outcome.state, one.outcome.reason, one.left_out) == ("unavailable", "no_verifier", None)
+    assert ("unasked", 0) not in ran.result.missing
 
 
 @pytest.mark.parametrize("task", ["unbuildable", "unjudgeable"])
