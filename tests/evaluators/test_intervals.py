@@ -1,14 +1,20 @@
 """Intervals against published and golden figures."""
 
+import math
+from collections.abc import Callable
+
 import pytest
 
 from spanproof_evaluators.stats.intervals import (
+    agresti_coull,
     clopper_pearson,
     clustered_rate,
+    jeffreys,
     lower_bound,
     mean_interval,
     ratio_of_totals,
     upper_bound,
+    wald,
     wilson,
 )
 
@@ -102,3 +108,10 @@ def test_without_spread_or_with_too_much_of_it_a_ratio_of_totals_has_no_interval
     pairs: list[tuple[float, float]],
 ) -> None:
     assert ratio_of_totals(pairs) is None
+
+
+@pytest.mark.parametrize("method", [wilson, wald, agresti_coull, jeffreys, clopper_pearson, lower_bound, upper_bound])
+@pytest.mark.parametrize(("x", "n"), [(5, 3), (-1, 3), (math.nan, 3), (1, math.inf)])
+def test_impossible_counts_have_no_interval(method: Callable[[float, float], object], x: float, n: float) -> None:
+    with pytest.raises(ValueError, match="cannot have succeeded"):
+        method(x, n)

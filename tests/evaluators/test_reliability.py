@@ -93,7 +93,8 @@ def test_consistency_tells_failing_alike_from_failing_at_random() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tried", "low", "high"), [("ss?", 1 / 3, 1.0), ("sf?", 1 / 3, 1 / 3), ("ssff??", 6 / 15, 7 / 15)]
+    ("tried", "low", "high"),
+    [("ss?", 1 / 3, 1.0), ("sf?", 1 / 3, 1 / 3), ("ssff??", 6 / 15, 7 / 15), ("ff?", 1 / 3, 1.0)],
 )
 def test_consistency_runs_from_the_least_to_the_most_that_open_trials_can_make_of_it(
     tried: str, low: float, high: float

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import fmean, stdev, variance
 from typing import Final
 
@@ -133,9 +133,14 @@ def sign_flip(sums: Sequence[float]) -> float:
 
     Args:
         sums: the sum of differences of each cluster.
+
+    Raises:
+        ValueError: a sum is no finite number: what is missing is no tie, and no p-value comes of it.
     """
     import numpy as np
 
+    if not all(map(isfinite, sums)):
+        raise ValueError("a difference that is no finite number cannot be tested")
     moving = [float(each) for each in sums if each]
     if not moving:
         return 1.0

@@ -4,7 +4,7 @@ scipy is imported where it is needed and not before: a command that prints trial
 """
 
 from collections.abc import Sequence
-from math import isclose, sqrt
+from math import inf, isclose, sqrt
 from statistics import NormalDist, fmean, stdev
 
 LEVEL = 0.95
@@ -33,7 +33,7 @@ def wilson(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, 
     Source: E. B. Wilson, JASA 22 (1927) 209-212. Recommended for small n by Brown, Cai, DasGupta (2001).
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     p = _share(successes, n)
     z = _z(level)
@@ -49,7 +49,7 @@ def wald(successes: float, n: float, *, level: float = LEVEL) -> tuple[float, fl
     """Return the interval of the normal approximation. It covers too little near 0 and 1: for comparison only.
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     p = _share(successes, n)
     half = _z(level) * sqrt(p * (1 - p) / n)
@@ -62,7 +62,7 @@ def agresti_coull(successes: float, n: float, *, level: float = LEVEL) -> tuple[
     Source: A. Agresti, B. A. Coull, The American Statistician 52 (1998) 119-126.
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     _share(successes, n)
     squared = _z(level) ** 2
@@ -80,7 +80,7 @@ def jeffreys(successes: float, n: float, *, level: float = LEVEL) -> tuple[float
     Source: L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16 (2001) 101-133.
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     from scipy.special import betaincinv
 
@@ -94,7 +94,7 @@ def rule_of_three(n: int) -> float:
     """Return ``3 / n``, about the 95 % upper bound of a rate that was not met in n: a rule of thumb, at most 1.
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     _share(0, n)
     return min(1.0, 3 / n)
@@ -103,7 +103,9 @@ def rule_of_three(n: int) -> float:
 def _share(successes: float, n: float) -> float:
     if n <= 0:
         raise ValueError("an interval needs at least one unit")
-    return successes / n
+    if not (n < inf and -1e-9 * n <= successes <= n * (1 + 1e-9)):  # an effective size comes with rounding
+        raise ValueError(f"{successes} of {n} units cannot have succeeded")
+    return min(max(successes / n, 0.0), 1.0)
 
 
 def clopper_pearson(successes: int, n: int, *, level: float = LEVEL) -> tuple[float, float]:
@@ -112,7 +114,7 @@ def clopper_pearson(successes: int, n: int, *, level: float = LEVEL) -> tuple[fl
     Source: C. J. Clopper, E. S. Pearson, Biometrika 26 (1934) 404-413, as quantiles of the beta distribution.
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     return (
         lower_bound(successes, n, level=1 - (1 - level) / 2),
@@ -124,12 +126,11 @@ def upper_bound(successes: int, n: int, *, level: float = LEVEL) -> float:
     """Return the exact one-sided upper bound of a proportion; no success in n gives 1-(1-level)^(1/n).
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     from scipy.special import betaincinv
 
-    if n <= 0:
-        raise ValueError("a bound needs at least one unit")
+    _share(successes, n)
     return 1.0 if successes >= n else float(betaincinv(successes + 1, n - successes, level))
 
 
@@ -137,12 +138,11 @@ def lower_bound(successes: int, n: int, *, level: float = LEVEL) -> float:
     """Return the exact one-sided lower bound of a proportion (Clopper-Pearson).
 
     Raises:
-        ValueError: ``n`` is not positive.
+        ValueError: ``n`` is not positive, or fewer than none or more than all succeeded.
     """
     from scipy.special import betaincinv
 
-    if n <= 0:
-        raise ValueError("a bound needs at least one unit")
+    _share(successes, n)
     return 0.0 if successes <= 0 else float(betaincinv(successes, n - successes + 1, 1 - level))
 
 

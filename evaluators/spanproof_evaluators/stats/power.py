@@ -17,6 +17,14 @@ def _tail(alpha: float, two_sided: bool) -> float:
     return alpha / 2 if two_sided else alpha
 
 
+def _changed(drop: float, most: float = 1.0) -> None:
+    """Refuse a change that no number of tasks finds, and one that cannot be."""
+    if not drop:
+        raise ValueError("no number of tasks finds a change of 0")
+    if not abs(drop) <= most:
+        raise ValueError(f"a change of {drop:g} is more than the {most:g} that can change")
+
+
 def unpaired_tasks(
     before: float, after: float, *, alpha: float = ALPHA, power: float = POWER, two_sided: bool = True
 ) -> int:
@@ -24,6 +32,7 @@ def unpaired_tasks(
 
     Source: J. L. Fleiss, Statistical Methods for Rates and Proportions (1981), section 3.2, without correction.
     """
+    _changed(before - after)
     middle = (before + after) / 2
     spread = _quantile(_tail(alpha, two_sided)) * sqrt(2 * middle * (1 - middle))
     spread += _quantile(1 - power) * sqrt(before * (1 - before) + after * (1 - after))
@@ -35,6 +44,7 @@ def unpaired_tasks_by_arcsine(before: float, after: float, *, alpha: float = ALP
 
     Source: J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), chapter 6, effect size h.
     """
+    _changed(before - after)
     reach = _quantile(alpha / 2) + _quantile(1 - power)
     effect = 2 * asin(sqrt(before)) - 2 * asin(sqrt(after))
     return ceil(2 * (reach / effect) ** 2)
@@ -47,6 +57,7 @@ def paired_tasks(
 
     Source: R. J. Connor, Biometrics 43 (1987) 207-211.
     """
+    _changed(drop, discordance)
     spread = _quantile(_tail(alpha, two_sided)) * sqrt(discordance)
     spread += _quantile(1 - power) * sqrt(discordance - drop**2)
     return ceil((spread / drop) ** 2)
@@ -67,12 +78,17 @@ def repeated_tasks(
         alpha: two-sided.
         power: the chance of finding it.
     """
+    _changed(drop)
+    if repeats < 1:
+        raise ValueError("each task is tried at least once")
     reach = (_quantile(alpha / 2) + _quantile(1 - power)) ** 2
     return ceil(reach * (between + 2 * within / repeats) / drop**2)
 
 
 def trials_without_failure(rate: float, *, level: float = 0.95) -> int:
     """Return how many trials in a row without a failure show that it is rarer than a rate (about 3 over the rate)."""
+    if not 0 < rate < 1:
+        raise ValueError("a rate that can be shown lies between 0 and 1")
     return ceil(log(1 - level) / log(1 - rate))
 
 

@@ -85,6 +85,12 @@ def test_sign_flips_of_few_clusters_are_counted_one_by_one(sums: list[int]) -> N
     assert sign_flip(sums) == sum(abs(total) >= abs(sum(sums)) for total in every) / len(every)
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_a_difference_that_is_no_number_has_no_p_value(odd: float) -> None:
+    with pytest.raises(ValueError, match="no finite number"):
+        sign_flip([1.0, odd, -1.0])
+
+
 def test_all_ties_speak_for_nothing() -> None:
     assert sign_flip([]) == 1.0
     assert sign_flip([0.0] * 40) == 1.0

@@ -1,5 +1,7 @@
 """Sample sizes, power and false alarms: the tables of golden cases G17 and G20."""
 
+from collections.abc import Callable
+
 import pytest
 
 from spanproof_evaluators.stats.power import (
@@ -69,6 +71,22 @@ def test_the_smallest_drop_that_is_found_has_the_power_that_was_asked_for() -> N
     found = minimum_detectable_drop(100, 0.2)
     assert found is not None
     assert paired_power(100, found, 0.2) >= 0.8 > paired_power(100, found - 2e-4, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (lambda: unpaired_tasks(0.9, 0.9), "change of 0"),
+        (lambda: paired_tasks(0.0, 0.1), "change of 0"),
+        (lambda: paired_tasks(0.2, 0.1), "more than the 0.1"),
+        (lambda: repeated_tasks(0.0, 0.03, 0.12, 3), "change of 0"),
+        (lambda: repeated_tasks(0.05, 0.03, 0.12, 0), "at least once"),
+        (lambda: trials_without_failure(0.0), "between 0 and 1"),
+    ],
+)
+def test_what_no_number_of_tasks_finds_is_refused(asked: Callable[[], int], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        asked()
 
 
 def test_few_tasks_find_no_drop_at_all() -> None:

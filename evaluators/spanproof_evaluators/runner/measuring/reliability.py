@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Final
 
 from spanproof_evaluators.model.measures import Measure
@@ -75,21 +74,19 @@ def outcome_consistency(trials: Trials) -> Measure:
     open_ = sum(task.judged < 2 <= task.judged + task.open for task in tasks)
     several = [task for task in tasks if task.judged >= 2]
     gone = excluded + Counter(single_trial=single, fewer_than_two_judged=open_)
-    found = _mean(several, lambda n, c, _: agreement_of_two(n, c), 2, gone)
-    ends = [_agreements(task) for task in several]
-    bounds = (fmean(low for low, _ in ends), fmean(high for _, high in ends)) if ends else None
+    found = _mean(several, lambda n, c, _: agreement_of_two(n, c), 2, gone, ends=_agreements)
     reason = found.reason
     if not several and tasks:
         reason = "no task has two judged trials" if open_ else "no task was tried twice"
-    return replace(found, k=None, bounds=bounds, reason=reason)
+    return replace(found, k=None, reason=reason)
 
 
-def _agreements(task: Attempts) -> tuple[float, float]:
+def _agreements(task: Attempts) -> tuple[float | None, float | None]:
     """Return the least and the most agreement that a task may have, however its open trials ended."""
     tried = task.judged + task.open
     found = [agreement_of_two(tried, task.solved + more) for more in range(task.open + 1)]
     known = [each for each in found if each is not None]
-    return min(known), max(known)
+    return min(known, default=None), max(known, default=None)
 
 
 def _tasks(trials: Trials) -> tuple[list[Attempts], Counter[str]]:
@@ -122,16 +119,25 @@ def _each(tasks: Sequence[Attempts]) -> range:
     return range(1, min(max((task.judged for task in tasks), default=0), _MOST) + 1)
 
 
-def _mean(tasks: Sequence[Attempts], estimator: Estimator, k: int, excluded: Counter[str]) -> Measure:
-    """Return the mean of an estimator over tasks; with bounds over what nobody could judge."""
+def _mean(
+    tasks: Sequence[Attempts],
+    estimator: Estimator,
+    k: int,
+    excluded: Counter[str],
+    ends: Callable[[Attempts], tuple[float | None, float | None]] | None = None,
+) -> Measure:
+    """Return the mean of an estimator over tasks; with bounds over what nobody could judge.
+
+    ``ends`` gives the least and the most of a task where that is not none of the open trials solved, and all of them.
+    """
     values = [estimator(task.judged, task.solved, k) for task in tasks]
     known = [value for value in values if value is not None]
     short = len(values) - len(known)
     total: float = sum(known)
     if all(value in (0.0, 1.0) for value in known):
         total = round(total)  # tasks that did it every time, or once: a count
-    worst = [estimator(task.judged + task.open, task.solved, k) for task in tasks]
-    best = [estimator(task.judged + task.open, task.solved + task.open, k) for task in tasks]
+    worst = [ends(task)[0] if ends else estimator(task.judged + task.open, task.solved, k) for task in tasks]
+    best = [ends(task)[1] if ends else estimator(task.judged + task.open, task.solved + task.open, k) for task in tasks]
     reason = None
     if not tasks:
         reason = "no task has a trial to count"
