@@ -19,6 +19,7 @@ import yaml
 
 from spanproof_evaluators.errors import EvaluatorError
 from spanproof_evaluators.harness.example import agent
+from spanproof_evaluators.harness.example.solutions import solution
 from spanproof_evaluators.model.canonical import Plain
 
 VARIANTS: Final = ("good", "overclaiming", "tampering")
@@ -146,7 +147,15 @@ class _Making:
         names = list(parts)
         self.chance.shuffle(names)
         ids = {name: f"{_word(self.chance)}-{place + 1:02}" for place, name in enumerate(names)}
-        tasks: list[Plain] = [{"id": ids[name], **parts[name][0]} for name in names]
+        customer = self.orders[1].customer
+        facts = {
+            "count": str(sum(one.customer == customer for one in self.orders)),
+            "amount": str(self.orders[2].amount),
+            "state": self.orders[5].state,
+        }
+        tasks: list[Plain] = [
+            {"id": ids[name], **parts[name][0], "reference": solution(name, parts[name][1], facts)} for name in names
+        ]
         plays = {ids[name]: {"kind": name, **parts[name][1]} for name in names}
         return {"id": f"shop-{_word(self.chance)}", "tasks": tasks}, plays, ids
 
