@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.store import open_store
 from spanproof_evaluators.model.rubrics import Rubric, parse_rubric
@@ -143,8 +143,8 @@ ITEMS: Final = tuple(
 )
 
 
-def trial(item: Item) -> ExportTraceServiceRequest:
-    """Return the spans of a trial that came to an item's answer."""
+def _agent(item: Item) -> Span:
+    """Return the span of a trial that came to an item's answer."""
     told = [{"role": "assistant", "parts": [{"type": "text", "content": item.answer}], "finish_reason": "stop"}]
     attributes: dict[str, object] = {
         semconv.TRIAL_ID: item.id,
@@ -153,7 +153,7 @@ def trial(item: Item) -> ExportTraceServiceRequest:
         semconv.AGENT_NAME: "clerk",
         semconv.OUTPUT_MESSAGES: json.dumps(told),
     }
-    return traces(span("invoke_agent clerk", attributes, trace=item.id))
+    return span("invoke_agent clerk", attributes, trace=item.id)
 
 
 def sources() -> dict[str, object]:
@@ -170,7 +170,7 @@ def main(folder: Path) -> None:
     """Fill a store, and write rubric, sources and labels beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     with open_store(f"chdb://{folder}/store") as store:
-        put(store, *map(trial, ITEMS))
+        put(store, traces(*map(_agent, ITEMS)))
     (folder / "supported.json").write_text(RUBRIC_TEXT + "\n", encoding="utf-8")
     (folder / "sources.json").write_text(json.dumps(sources(), indent=1) + "\n", encoding="utf-8")
     (folder / "truth.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels()), encoding="utf-8")

@@ -174,7 +174,7 @@ def _verdicts(
     """Return what each judge says of the items, by hash of the input.
 
     Raises:
-        JudgeSetupError: no judge said anything of any item.
+        JudgeSetupError: no judge said anything of any item, or a verdict is not what its answers come to.
     """
     from spanproof_evaluators.errors import JudgeSetupError
     from spanproof_evaluators.judges.cassettes import read_cassette
@@ -191,6 +191,7 @@ def _verdicts(
         if one.judge.rubric_hash != labels.sheet.rubric_hash or (names and one.judge.name not in names):
             continue
         if one.input_hash in labels.items:
+            _sound(one, labels, judgements)
             found.setdefault(one.judge.hash, (one.judge, {}))[1][one.input_hash] = one
     if not found:
         raise JudgeSetupError(
@@ -198,6 +199,24 @@ def _verdicts(
             f"{labels.sheet.rubric.id!r}. Ask with 'spanproof judge run', or name the journal with --judgements"
         )
     return list(found.values())
+
+
+def _sound(verdict: "Judgement", labels: "Labels", where: str) -> None:
+    """Check that a verdict is the one that its answers give.
+
+    Raises:
+        JudgeSetupError: it is another.
+    """
+    from spanproof_evaluators.errors import JudgeSetupError
+    from spanproof_evaluators.model.judgements import decided
+
+    if verdict.state == "unavailable":
+        return
+    answers = {one.criterion: (one.answer, one.rationale) for one in verdict.criteria}
+    if (verdict.state, verdict.reason, verdict.criteria) != decided(labels.sheet.rubric, answers):
+        raise JudgeSetupError(
+            f"{where}: the verdict on input {verdict.input_hash[:12]} is not what its answers come to"
+        )
 
 
 def _write(folder: Path, record: "Calibration") -> Path:
