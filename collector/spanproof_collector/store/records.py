@@ -62,7 +62,7 @@ class RecordReader:
     def read(self, spans: Iterable[Row], logs: Iterable[Row]) -> Records:
         """Return the trace's records, of rows in the columns of READ_SPANS and READ_LOG_RECORDS."""
         span_rows = sorted(richest(spans), key=lambda row: (row[3], row[1]))
-        log_rows = sorted(logs, key=lambda row: (row[3], row[2]))
+        log_rows = each_once(logs)
         source, path = "otlp", ""
         if span_rows:
             source, path = cast("tuple[str, str]", span_rows[0][21:23])
@@ -210,13 +210,27 @@ def _inline(fields: Mapping[str, _Json]) -> Pairs:
 
 
 def richest(rows: Iterable[Row]) -> Iterable[Row]:
-    """Yield one row for each span id, that of the greatest version, also where a sender moved its start."""
+    """Yield one row for each span id, that of the greatest version, also where a sender moved its start.
+
+    Of equal versions the earlier start stands, and of equal rows that of the last path, which is what files in their
+    order leave.
+    """
     best: dict[object, Row] = {}
     for row in rows:
-        known = best.get(row[1])
-        if known is None or cast(int, row[23]) > cast(int, known[23]):
+        known = best.setdefault(row[1], row)
+        if known is not row and _rank(row) > _rank(known):
             best[row[1]] = row
     return best.values()
+
+
+def _rank(row: Row) -> tuple[int, int, str]:
+    return cast(int, row[23]), -cast(int, row[3]), cast(str, row[22])
+
+
+def each_once(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of log records in order of time, then of ids; of one that came again that of the last path."""
+    ordered = sorted(rows, key=lambda row: (row[3], row[2], row[18]))
+    return list({(row[3], row[2]): row for row in ordered}.values())
 
 
 def _named(names: Sequence[Name], number: int) -> Name:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 from spanproof_collector.store.loose import read_loose_content
 from spanproof_collector.store.queries import Query
-from spanproof_collector.store.records import Row, richest
+from spanproof_collector.store.records import Row, each_once, richest
 from spanproof_collector.store.store import Store
 from spanproof_collector.store.values import EMPTY, LostContentError, whole_text
 
@@ -172,7 +172,7 @@ def _read_some(store: Store, project: str, traces: list[str], shared: "_Shared")
                 project=project,
                 trace_id=trace_id,
                 spans=tuple([reader.span(row) for row in ordered]),
-                logs=tuple([reader.log(row) for row in logs.get(trace_id, ())]),
+                logs=tuple([reader.log(row) for row in each_once(logs.get(trace_id, ()))]),
                 lost=reader.lost,
             )
 

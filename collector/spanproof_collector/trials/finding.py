@@ -5,8 +5,10 @@ by which a trace goes on from another. So the traces found group as they do amon
 them alone, or where they are many, there is no answer, and everything has to be listed.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, cast
 
 from spanproof_collector.model.filters import Filter
@@ -17,6 +19,8 @@ from spanproof_collector.trials.listing import Listing, loose_info, trace_info
 
 _MOST_TRACES: Final = 1_000
 """Listing everything costs less than asking for more."""
+
+_TRACE_ID_DIGITS: Final = 32
 
 _MOST_VALUES: Final = 2_000
 """Of one kind in one question: the engine reads no statement of more than 256 KiB."""
@@ -38,7 +42,9 @@ def find_components(
     elif wanted.trials:
         # A trial is known by its label, else by its session, else by its trace.
         named = set(wanted.trials)
-        clues = _Clues(trials=named, sessions=set(named), traces=set(named))
+        clues = _Clues(
+            trials=named, sessions=set(named), traces={name for name in named if len(name) == _TRACE_ID_DIGITS}
+        )
     elif wanted.sessions:
         clues = _Clues(sessions=set(wanted.sessions))
     else:
@@ -126,8 +132,11 @@ class _Search:
     def _find(self, clues: _Clues) -> list[TraceInfo] | None:
         """Return what the clues lead to that was not found before; ``None`` where that is too much."""
         keys = {
-            *self._ask(Query.FIND_NAMED_TRACES, trials=clues.trials, sessions=clues.sessions, traces=clues.traces),
-            *self._ask(Query.FIND_JOINED_TRACES, keys=clues.keys, bare=clues.bare_keys),
+            *self._ask(Query.FIND_TRACES_OF_TRIALS, clues.trials),
+            *self._ask(Query.FIND_TRACES_OF_SESSIONS, clues.sessions),
+            *self._ask(Query.FIND_TRACES_BY_ID, clues.traces),
+            *self._ask(Query.FIND_TRACES_BY_KEY, clues.keys),
+            *self._ask(Query.FIND_BARE_TRACES_BY_KEY, clues.bare_keys),
         }
         new = {key for key in keys if key[1]} - self._seen
         loose = self._find_loose(clues) if any(not trace_id for _, trace_id in keys) else []
@@ -148,23 +157,36 @@ class _Search:
                 new.append(info)
         return new
 
-    def _ask(self, query: Query, **values: Collection[str]) -> Iterable[TraceKey]:
-        if not any(values.values()):
+    def _ask(self, query: Query, values: Collection[str]) -> Iterable[TraceKey]:
+        # Each kind of clue by itself: a part of a statement that can find nothing costs the engine as well.
+        if not values:
             return []
-        asked: Mapping[str, object] = {name: list(some) for name, some in values.items()}
-        rows = self._store.rows(query, {**asked, "limit": _MOST_TRACES})
-        return cast("list[TraceKey]", rows)
+        return cast("list[TraceKey]", self._store.rows(query, {"values": list(values), "limit": _MOST_TRACES}))
 
     def _read(self, keys: Collection[TraceKey]) -> Iterable[TraceInfo]:
         if not keys:
             return
         projects, trace_ids = ({key[place] for key in keys} for place in (0, 1))
         asked = {"projects": list(projects), "traces": list(trace_ids)}
-        for *row, join_keys in self._store.rows(Query.LIST_SOME_TRACES, asked):
-            trace = trace_info(row)
-            if trace.key in keys:
-                self._keys[trace.key] = frozenset(cast("list[str]", join_keys))
-                yield trace
+        rows: dict[TraceKey, list[Sequence[object]]] = defaultdict(list)
+        for row in self._store.rows(Query.LIST_SOME_TRACES, asked):
+            key = cast("TraceKey", row[:2])
+            if key in keys:
+                rows[key].append(row[2:])
+        for key, known in rows.items():
+            starts, ends, sessions, labels, protocol, received, *names, joins = zip(*known, strict=True)
+            self._keys[key] = frozenset(chain.from_iterable(cast("Sequence[list[str]]", joins)))
+            yield trace_info(
+                (
+                    *key,
+                    min(cast("Sequence[int]", starts)),
+                    max(cast("Sequence[int]", ends)),
+                    *(sorted({*cast("Sequence[str]", some)} - {""}) for some in (sessions, labels)),
+                    all(protocol),
+                    max(cast("Sequence[int]", received)),
+                    *({*cast("Sequence[str]", some)} - {""} for some in names),
+                )
+            )
 
     def _clues_of(self, trace: TraceInfo) -> _Clues:
         clues = _Clues(trials=set(trace.labels), sessions=set(trace.sessions))
@@ -185,6 +207,8 @@ class _Search:
             return False
         if any(trace.protocol for trace in self._traces.values()):
             return True
+        if not self._store.rows(Query.FIND_PROTOCOL_SPANS):
+            return False
         times = {
             "first": min(trace.start for trace in self._traces.values()),
             "last": max(trace.end for trace in self._traces.values()),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spanproof_collector.model.filters import Filter
-from spanproof_collector.store import Store, open_store
+from spanproof_collector.store import Query, Store, open_store
 from spanproof_collector.store.migrating import known_migrations
 from spanproof_collector.trials import Unit, finding, list_components, read_components, read_trials
 from spanproof_collector.trials.finding import find_components
@@ -135,3 +135,16 @@ def test_a_store_of_before_is_searched_and_its_rows_get_their_filters(tmp_path: 
             connection.client.command("ALTER TABLE steps MATERIALIZE INDEX trials SETTINGS mutations_sync = 2")
             sql = "SELECT min(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND table = 'steps'"
             assert connection.client.query(sql).result_rows[0][0] > 0
+
+
+def test_what_goes_on_from_a_trial_is_looked_for_only_where_something_has_no_session(store: Store) -> None:
+    put(store, traces(span("pay", tool("pay", **_session("s-1")), trace="l2", at=1)))
+    asked_for = {"values": ["holds:call-1"], "limit": 10}
+
+    plan = [
+        line for (line,) in store.select("plan", f"EXPLAIN indexes = 1 {Query.FIND_BARE_TRACES_BY_KEY.sql}", asked_for)
+    ]
+
+    used = [str(line).strip() for line in plan]
+    assert {"Name: trials", "Name: sessions"} <= set(used), used
+    assert "Granules: 0/1" in used, used
