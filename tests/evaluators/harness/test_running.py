@@ -13,6 +13,7 @@ from spanproof_evaluators.harness import Options, RunResult, run_suite
 from spanproof_evaluators.harness.isolation import namespaces_work
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.canonical import Plain
+from tests.collector_process import Collecting
 
 MARKER = "the-answer-is-4711"
 SECRET = "sk-not-for-agents"
@@ -151,14 +152,14 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def ran(tmp_path_factory: pytest.TempPathFactory, server: Collecting) -> Ran:
     folder = tmp_path_factory.mktemp("promises")
     file = write_suite(folder / "suite")
     (folder / "agent.sh").write_text(AGENT)
     os.environ |= {
         "OPENAI_API_KEY": SECRET,
         "SUITE_FOLDER": str(folder / "suite"),
-        "STORE_FOLDER": str(folder / "store"),
+        "STORE_FOLDER": server.store.removeprefix("chdb://"),
     }
     try:
         result = run_suite(
@@ -167,7 +168,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
             options=Options(
                 attempts=1, jobs=4, retries=1, named=("SUITE_FOLDER", "STORE_FOLDER"), keep=folder / "kept", variant="v"
             ),
-            store=f"chdb://{folder / 'store'}",
+            store=server.store,
             runs=folder / "runs",
         )
     finally:
