@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from spanproof_evaluators.errors import TrustCardError
+from spanproof_evaluators.harness.example.making import write_example
 from spanproof_evaluators.harness.trust import try_suite
 from spanproof_evaluators.model.canonical import Plain
-from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.model.suites import Suite, read_suite
 from spanproof_evaluators.model.trust_cards import TaskTrust, TrustCard, folder_of, path_of, read_card, save_card
 from spanproof_evaluators.reports.trust import card_line
-from spanproof_evaluators.runner.python_suites import OpenSuite
+from spanproof_evaluators.runner.python_suites import OpenSuite, open_suite
 from spanproof_evaluators.runner.suite_checks.trust import of_card
 
 SHOP: dict[str, Plain] = {"sqlite": "shop.db", "folder": "office"}
@@ -152,6 +153,18 @@ def test_what_was_not_tried_is_said_and_is_no_pass(card: TrustCard) -> None:
     assert said["reference_fails"] == ("failure", {"wrong"})
     assert said["tampering_passes"] == ("failure", {"open"})
     assert said["mutants_survive"] == ("warning", {"weak"})
+
+
+def test_the_examples_references_solve_it_and_its_vacuous_task_is_the_planted_one(tmp_path: Path) -> None:
+    example = write_example(tmp_path / "example", seed=7)
+    parts = [example.tasks[name] for name in ("document", "repair", "refund", "raised")]  # one of each kind of world
+    found = try_suite(open_suite(example.suite), tasks=parts, mutants=0, jobs=2)
+    assert {one.task: one.reference for one in found.tasks} == dict.fromkeys(parts, "verified")
+    assert found.vacuous == (example.tasks["document"],)
+    assert [one.task for one in found.tasks if one.tampering == "seen"] == [example.tasks["repair"]]
+    solved = [task.reference for task in read_suite(example.suite).tasks]
+    assert len(solved) == len(example.tasks)
+    assert None not in solved
 
 
 def test_a_card_lies_beside_its_store_and_tells_when_it_is_of_another_version(card: TrustCard, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What a set can show, and what it is held against: power, a saved baseline, calibrated judges."""
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +10,7 @@ from spanproof_evaluators.model.baselines import names, read_baseline
 from spanproof_evaluators.model.calibrations import read_calibrations
 from spanproof_evaluators.model.suite_findings import SuiteFinding
 from spanproof_evaluators.model.suites import Suite
+from spanproof_evaluators.stats.power import minimum_detectable_drop, paired_power, paired_tasks
 
 DROP: Final = 0.05
 DISCORDANCE: Final = (0.1, 0.2, 0.3)
@@ -18,17 +21,14 @@ POWER: Final = 0.8
 
 def power(suite: Suite) -> SuiteFinding:
     """Return what drop the set finds, by the exact one-sided McNemar test with one result a task."""
-    from spanproof_evaluators.stats.power import minimum_detectable_drop, paired_power, paired_tasks
-
     tasks = len(suite.tasks)
-    chance = paired_power(tasks, DROP, DISCORDANCE[0]) if tasks else 0.0
-    least = {f"{share:g}": minimum_detectable_drop(tasks, share) if tasks else None for share in DISCORDANCE}
+    chance, least = _shows(tasks)
     facts = {
         "tasks": tasks,
         "drop": DROP,
         "discordance": DISCORDANCE[0],
         "power": chance,
-        "minimum_detectable_drop": least,
+        "minimum_detectable_drop": {**least},
         "tasks_needed": paired_tasks(DROP, DISCORDANCE[0]),
     }
     told = ", ".join(
@@ -42,6 +42,15 @@ def power(suite: Suite) -> SuiteFinding:
         f"{POWER:.0%} of the time: {told}",
         facts=facts,
     )
+
+
+@cache
+def _shows(tasks: int) -> tuple[float, Mapping[str, float | None]]:
+    """Return the power for the drop, and by share of tasks that end differently the least drop that is found."""
+    if not tasks:
+        return 0.0, {f"{share:g}": None for share in DISCORDANCE}
+    chance = paired_power(tasks, DROP, DISCORDANCE[0])
+    return chance, {f"{share:g}": minimum_detectable_drop(tasks, share) for share in DISCORDANCE}
 
 
 def baseline(suite: Suite, folder: Path) -> SuiteFinding:
