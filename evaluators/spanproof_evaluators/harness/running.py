@@ -31,6 +31,8 @@ from spanproof_evaluators.verifiers import Verifier
 FOLDER: Final = ".spanproof-runs"
 STORE: Final = "chdb://.spanproof"
 
+_PREFIX: Final = "spanproof-run-"
+
 Say = Callable[[str], None]
 
 
@@ -108,6 +110,7 @@ def run_suite(
             )
             journal = Journal.create((runs / run).absolute(), header)
         stack.enter_context(journal)
+        _clear_away(journal.folder, temporary)
         collecting = stack.enter_context(Collecting(address, log=journal.folder / "collector.log", token=given.token))
         intake = stack.enter_context(Intake(collecting.url, collecting.headers))
         abort = threading.Event()
@@ -237,9 +240,19 @@ def _same(header: Header, suite: Suite, options: Options, agent: Agent) -> None:
             )
 
 
+def _clear_away(run: Path, temporary: Path) -> None:
+    """Note the run's temporary folder, and remove the one of a runner that died."""
+    note = run / "temporary.txt"
+    if note.is_file():
+        left = Path(note.read_text(encoding="utf-8"))
+        if left.name.startswith(_PREFIX) and left != temporary:
+            shutil.rmtree(left, ignore_errors=True)
+    note.write_text(str(temporary), encoding="utf-8")
+
+
 @contextmanager
 def _temporary() -> Iterator[str]:
-    folder = tempfile.mkdtemp(prefix="spanproof-run-")
+    folder = tempfile.mkdtemp(prefix=_PREFIX)
     try:
         yield folder
     finally:

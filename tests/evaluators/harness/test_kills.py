@@ -213,6 +213,7 @@ def test_no_kill_yields_a_wrong_verdict_and_going_on_completes_the_set(seed: int
                 runner.begin("--resume")
                 runner.ended()
         told = json.loads((tmp_path / "out.json").read_text())
+    assert not list((tmp_path / "tmp").glob("spanproof-run-*"))
     judged: Counter[tuple[object, object]] = Counter()
     for one in runner.lines():
         if "verdict" in one:
