@@ -1,8 +1,10 @@
 """Policies: what they may say, what they decide, and how often they are wrong."""
 
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from spanproof_evaluators.model.decisions import Decision
 from spanproof_evaluators.model.nights import Nights, read_nights
 from spanproof_evaluators.model.policies import LimitGate, Policy, read_policy
 from spanproof_evaluators.runner import gate, observed
+from spanproof_evaluators.stats.sequential import BLOCKS_AT, e_value
 from tests.evaluators.factories import call, suite
 from tests.evaluators.founding import SUITE, TRIALS, request
 from tests.evaluators.test_reliability import runs
@@ -222,6 +225,41 @@ def test_looking_at_a_night_again_still_sees_all_nights() -> None:
 def test_a_night_counts_once() -> None:
     nights = Nights().after("a", 2.0).after("b", 3.0)
     assert (nights.evidence, nights.after("a", 100.0)) == (6.0, nights)
+
+
+def test_a_baseline_that_was_run_for_one_night_counts_for_one() -> None:
+    first = Nights().after("a", 8.0, baseline="b1")
+    assert first.after("b", 8.0, baseline="b1").evidence == 8.0
+    assert first.after("b", 3.0, baseline="b2").evidence == 24.0
+
+
+def test_nights_against_a_saved_baseline_are_added_up_with_weights_of_1_in_all() -> None:
+    one = Nights().after("a", 8.0, baseline="b1", saved=True)
+    two = one.after("b", 12.0, baseline="b1", saved=True)
+    assert (one.evidence, two.evidence) == (4.0, 6.0)  # 8/2, and 12/6 more
+    assert two.after("c", 4.0, baseline="b2", saved=True).evidence == 12.0  # another baseline: 6 * 4/2
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_an_equal_variant_is_stopped_in_at_most_one_of_twenty_series_of_nights(saved: bool) -> None:
+    # 50 tasks of which five are solved in 8 of 10 attempts: a lucky baseline looks better than every night after it
+    draws = random.Random(7)
+    evidence = cache(e_value)
+    series, stopped = 300, 0
+    for _ in range(series):
+        before, base = Nights(), [draws.random() < 0.8 for _ in range(5)]
+        for night in range(30):
+            if not saved:
+                base = [draws.random() < 0.8 for _ in range(5)]
+            new = [draws.random() < 0.8 for _ in range(5)]
+            lost = sum(old and not now for old, now in zip(base, new, strict=True))
+            won = sum(now and not old for old, now in zip(base, new, strict=True))
+            key = "kept" if saved else str(night)
+            before = before.after(str(night), evidence(lost, won), baseline=key, saved=saved)
+            if before.evidence >= BLOCKS_AT:
+                stopped += 1
+                break
+    assert stopped / series <= 0.05 + 2 * (0.05 * 0.95 / series) ** 0.5
 
 
 def test_the_recommended_gates_are_those_of_the_report() -> None:

@@ -113,18 +113,23 @@ def command(
     variant, trials = _one_variant(found, names, baseline if in_store else None)
     old = read_baseline_trials(baseline, baselines, found)
     night = digest(sorted(one.evidence for one in trials))
+    against = digest(sorted(one.evidence for one in old or ()))
+
+    def together(tonight: float) -> Nights:
+        return before.after(night, tonight, baseline=against, saved=not in_store)
+
     decision, comparison = gate(
         trials,
         policy,
         name=variant,
         baseline=old,
         baseline_name=baseline or "baseline",
-        together=lambda tonight: before.after(night, tonight).evidence,
+        together=lambda tonight: together(tonight).evidence,
         calibrations=read_calibrations(calibrations_path),
         suite_hash=suite.hash if suite is not None else None,
     )
     if nights is not None and comparison is not None:
-        write_nights(nights, before.after(night, night_evidence(comparison)))
+        write_nights(nights, together(night_evidence(comparison)))
     if as_json:
         from spanproof_evaluators.reports.machine import line
 
