@@ -227,7 +227,8 @@ def test_cases_of_python_are_told_by_their_fields_and_judged_in_worlds(tmp_path:
     assert [(task.id, task.limits.max_turns) for task in opened.suite.tasks] == [("make", 20), ("boka", None)]
     made = judged(opened, tmp_path / "a", {"output.txt": "x"})
     assert (made.state, made.effect_of_trial, made.score) == ("verified", "caused", 1.0)
-    assert judged(opened, tmp_path / "b", {}).state == "failed"
+    missing = judged(opened, tmp_path / "b", {})
+    assert (missing.state, missing.reason) == ("failed", "there says so: File missing")
     booked = judged(opened, tmp_path / "c", {"kalender.txt": "10:00 möte"}, place=1)
     assert (booked.state, booked.effect_of_trial) == ("verified", "caused")
     assert judged(opened, tmp_path / "d", {}, place=1).effect_of_trial == "unchanged"

@@ -201,6 +201,7 @@ def _of_world(function: Function) -> Function:
     def asked(world: Path) -> object:
         return function(str(world))
 
+    asked.__name__ = getattr(function, "__name__", asked.__name__)
     return asked
 
 
