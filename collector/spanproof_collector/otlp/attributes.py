@@ -37,8 +37,11 @@ _VALUE: Final = 0x12
 _TEXT: Final = 0x0A
 """Tags: of the key and the value in a pair, of a string in a value."""
 
-_HEADS: Final = tuple(bytes((_VALUE, size + 2, _TEXT, size)) for size in range(_SHORT - 2))
+_HEADS: Final = tuple(bytes((_VALUE, size + 2, _TEXT, size)) for size in range(126))
 """What stands before a text of each size in a pair: it is a value, of that length, and a string."""
+
+_ONE_BYTE: Final = len(_HEADS) + 4
+"""A value of fewer bytes, with its head, has lengths of one byte."""
 
 
 def read_attributes(
@@ -100,7 +103,7 @@ def _cut(body: bytes) -> tuple[str, str, bytes] | None:
     if size < 6 or body[0] != _KEY or not 0 < body[1] < 0x80:
         return None
     at = body[1] + 2
-    if size < _SHORT:
+    if size - at < _ONE_BYTE:
         start = at + 4
         if start > size or not body.startswith(_HEADS[size - start], at):
             return None
