@@ -137,6 +137,9 @@ def test_a_calibration_that_is_killed_pays_nothing_twice_and_leaves_no_half_reco
             *("--judgements", str(journal), "--bias-journal", str(bias), "--out", str(tmp_path / "records")),
             *("--base-url", f"{server.url}/v1", "--json"),
         ]
+        assert main([*command[3:], "--budget-tokens", "1"]) == 3
+        assert server.seen == []  # nothing is sent that the budget does not cover
+        assert not (tmp_path / "records").exists()
         child.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
         assert child[0].wait(60) == -9
         assert not (tmp_path / "records").exists()

@@ -1,6 +1,7 @@
 """spanproof judge calibrate: how often a judge errs, in which direction, and whether anything may rest on it."""
 
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -59,7 +60,16 @@ STORE: Final = "store"
     "--bias-cassette", type=click.Path(dir_okay=False, path_type=Path), help="Replay these tests; send nothing."
 )
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible (or the provider's own kind of) server.")
+@click.option(
+    "--budget-usd",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="USD",
+    help="Stop before the tests cost more.",
+)
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop before the tests take more.")
+@click.option(
+    "--per-minute", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Requests a minute at most."
+)
 @click.option("--jobs", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests at a time.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, show_default=True)
 @click.option("--schema", "as_schema", is_flag=True, help="Print the JSON Schema of a record, and nothing else.")
@@ -76,7 +86,9 @@ def command(
     bias_journal: Path,
     bias_cassette: Path | None,
     base_url: str | None,
+    budget_usd: float | None,
     budget_tokens: int | None,
+    per_minute: float | None,
     jobs: int,
     timeout: float,
     as_schema: bool,
@@ -111,7 +123,9 @@ def command(
     asking = Asking(
         journal=bias_journal,
         base_urls={"": base_url} if base_url else {},
+        budget_usd=None if budget_usd is None else Decimal(str(budget_usd)),
         budget_tokens=budget_tokens,
+        per_minute=per_minute,
         jobs=jobs,
         seconds=timeout,
     )
