@@ -320,7 +320,8 @@ def beside(measure: Measure) -> str:
 def headline(measure: Measure, tasks: int) -> str:
     """Return the number with its counts: the counts first while there are few tasks."""
     if measure.value is None:
-        return f"unavailable ({counts(measure)})" if measure.denominator else "unavailable"
+        told = measure.denominator and not (measure.unit == "task" and measure.numerator is None)
+        return f"unavailable ({counts(measure)})" if told else "unavailable"  # of tasks the reason has the count
     if measure.unit == "usd" or measure.per is not None or isinstance(measure.numerator, float):
         return f"{value(measure)} ({counts(measure)})"
     if tasks < FEW_TASKS:
