@@ -108,10 +108,11 @@ def test_a_judge_is_labeled_calibrated_corrected_and_gated_on(
     code, decision = run("gate", "--policy", "p.json", "--calibrations", "none")
     assert (code, decision["decision"]) == (3, "inconclusive")
     capsys.readouterr()
-    assert main(["report"]) == 0
-    shown = capsys.readouterr().out
-    assert "By judges" in shown
-    assert "23/48" not in shown  # what was counted is not told as a rate
+    assert main(["report", "--html", "r.html", "--markdown", "r.md"]) == 0
+    for shown in (capsys.readouterr().out, (tmp_path / "r.html").read_text(), (tmp_path / "r.md").read_text()):
+        assert "By judges" in shown
+        assert f"supported:{MODEL}" in shown.replace("\\", "")
+        assert "23/48" not in shown  # what was counted is not told as a rate
     assert read_calibrations(record_file)[0].valid
 
 

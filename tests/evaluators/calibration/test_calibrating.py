@@ -11,7 +11,7 @@ from spanproof_evaluators.errors import CalibrationError
 from spanproof_evaluators.model.calibrations import Bias, Calibration, read_calibrations
 from spanproof_evaluators.model.judgements import Judgement
 from spanproof_evaluators.model.labels import Labels, LabelState, Rater
-from spanproof_evaluators.runner.calibrating import calibrate, judges_together
+from spanproof_evaluators.runner.calibrating import agreement, calibrate, judges_together
 from tests.evaluators.calibration.graded import ADA, NOW, judge, record, say, sheet, table, verdict
 from tests.shared import GOLDEN, needs_golden
 
@@ -38,6 +38,26 @@ def test_the_founding_example_comes_out_as_its_golden_file_says() -> None:
     assert found.direction.shown == "none"
     assert record(25, 6, 9, 0).direction.shown == "lenient"
     assert (found.needed.have, found.needed.at_one_in_five) == (14, 61)
+
+
+@needs_golden
+@pytest.mark.parametrize("which", ["trajectory_success", "trajectory_side_effect", "trajectory_looping"])
+def test_two_raters_agree_as_the_golden_file_says(which: str) -> None:
+    golden = json.loads((GOLDEN / "G14_rater_agreement_agentrewardbench.json").read_text())
+    (both, first), (second, neither) = golden["inputs"][which]["matrix"]
+    told = golden["expected"][which]
+    found = agreement(
+        [["pass", "pass"]] * both
+        + [["pass", "fail"]] * first
+        + [["fail", "pass"]] * second
+        + [["fail", "fail"]] * neither
+    )
+    assert found.items == told["n"]
+    assert found.agreement == pytest.approx(told["percent_agreement"])
+    assert found.kappa == pytest.approx(told["cohen_kappa"])
+    assert found.kappa_interval == pytest.approx(tuple(told["kappa_ci95"]))
+    assert found.ac1 == pytest.approx(told["gwet_ac1"])
+    assert found.alpha == pytest.approx(told["krippendorff_alpha"])
 
 
 def _people(states: list[LabelState | None], rater: Rater = ADA) -> Callable[[Labels, dict[str, Judgement]], None]:

@@ -22,6 +22,7 @@ from spanproof_evaluators.cli.options import (
     tools_option,
     unit_option,
 )
+from spanproof_evaluators.cli.output import tell
 
 if TYPE_CHECKING:
     from spanproof_evaluators.model.canonical import Plain
@@ -96,6 +97,8 @@ def command(
     if labels_file.is_file():
         book = LabelBook(labels_file)
         _same_rubric(labels_file, rubric_name, book.labels)
+        if sample is not None or stratify is not None:
+            tell(f"{labels_file} is there: its {len(book.labels.items)} items stay, nothing is drawn anew")
     else:
         if rubric_name is None:
             raise FilterError(f"{labels_file} is new: name the rubric with --rubric")
@@ -106,7 +109,7 @@ def command(
             rater = Rater(kind=rater_kind or "human", name=rater_name) if rater_name else None
             new = imported(from_file, book.labels, rater, rater_kind)
             book.add(new)
-            click.echo(f"{len(new)} labels taken from {from_file}", err=True)
+            tell(f"{len(new)} labels taken from {from_file}")
         elif not as_json:
             _by_hand(book, rater_name, rater_kind)
         if as_json:
