@@ -125,3 +125,17 @@ def test_a_file_that_is_no_certificate_is_refused(
     (tmp_path / "cert.json").write_text("{}")
     assert run(certified, "verify-report", str(tmp_path / "cert.json")) == 2
     assert "missing" in capsys.readouterr().err
+
+
+def test_what_a_verifier_file_said_stands_in_what_is_computed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(tmp_path, *(request(one) for one in TRIALS))
+    checks = tmp_path / "checks.yaml"
+    checks.write_text("id: paid\nverifiers:\n  - id: paid\n    checks:\n      - {kind: answer, contains: [paid]}\n")
+    with_checks = ["--verifiers", str(checks)]
+    assert run(tmp_path, "evaluate", *with_checks, "--include-unsettled") == 0
+    assert run(tmp_path, "report", *with_checks, "--certificate", str(tmp_path / "cert.json")) == 0
+    capsys.readouterr()
+    code = run(tmp_path, "verify-report", str(tmp_path / "cert.json"), "--json")
+    assert (code, json.loads(capsys.readouterr().out)["differences"]) == (0, [])

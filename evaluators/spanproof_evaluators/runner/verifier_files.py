@@ -1,7 +1,7 @@
 """The verifiers of a file, attached to trials by filter."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spanproof_collector.model.filters import Filter
@@ -81,7 +81,7 @@ class VerifierFileChecks:
         name = f"{self.file.id}/{one.id}"
         reason = left_out(trial)
         if reason in ("infrastructure", "waiting"):
-            return Outcome.unavailable(reason, verifier=name)
+            return replace(Outcome.unavailable(reason, verifier=name), definition=self.file.hash)
         return outcome_by_checks(
             trial,
             one.checks,
