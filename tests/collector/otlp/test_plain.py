@@ -61,6 +61,12 @@ def test_a_text_of_any_size_is_read_as_sent(size: int) -> None:
     assert _agrees(_pair(spelled(1, "é".encode() * size), key=b"k" * min(size + 1, 127)))
 
 
+@pytest.mark.parametrize("key", [1, 26, 115, 120, 121, 122, 125, 126, 127, 128])
+def test_a_text_is_read_as_sent_under_a_key_of_any_size(key: int) -> None:
+    for size in (0, 1, 2, 5, 90, 120, *range(124, 132)):
+        assert _agrees(_pair(spelled(1, b"x" * size), key=b"k" * key))
+
+
 @pytest.mark.parametrize(
     "value",
     [b"", b"\x10\x01", b"\x18\x07", b"\x21" + bytes(8), spelled(7, b"\xff"), _nested(3), spelled(6, b""), b"\x08\x07"],
