@@ -54,7 +54,12 @@ def _run(spec: CommandCheck, state: EndState, name: str, secrets: Secrets) -> Ch
         env |= {key: secrets.filled(value) for key, value in spec.env.items()}
         argv = ["/bin/sh", "-c", spec.run] if isinstance(spec.run, str) else list(spec.run)
         ran = run(argv, folder=folder, env=env, timeout=spec.timeout, max_output=spec.max_output)
-    return _judged(spec, ran, name)
+    return _judged(spec, replace(ran, out=_relative(ran.out, copy), err=_relative(ran.err, copy)), name)
+
+
+def _relative(said: bytes, copy: Path) -> bytes:
+    """Return what a command says with paths below its folder, not below ours: it is the same every time then."""
+    return said.replace(os.fsencode(copy) + os.fsencode(os.sep), b"").replace(os.fsencode(copy), b".")
 
 
 def _judged(spec: CommandCheck, ran: Ran, name: str) -> Check:

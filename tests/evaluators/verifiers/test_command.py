@@ -88,6 +88,12 @@ def test_it_works_on_a_copy_and_the_original_stays(tmp_path: Path) -> None:
     assert sorted(path.name for path in work.iterdir()) == ["data.txt", "pipe", "sub", "tool.sh"]
 
 
+def test_paths_in_what_it_says_begin_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    found = ran(tmp_path, 'echo "in $PWD, $PWD/../t.py"; echo "$(dirname "$PWD")/x.py" >&2; exit 1', folder="sub")
+    assert found.seen == "exit code 1\nin sub, sub/../t.py\nx.py"
+
+
 def test_a_folder_that_is_larger_than_allowed_is_a_gap(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"x" * 1000)
     assert said(ran(tmp_path, "true", max_copy_bytes=999)) == (None, "folder_too_large")

@@ -235,9 +235,9 @@ class _Making:
             "amount": (
                 {
                     "category": "lookup",
-                    "prompt": self.chance.choice(("What did order {} come to?", "How much was order {}?")).format(
-                        first.id
-                    ),
+                    "prompt": self.chance.choice(
+                        ("What did order {} come to in {}?", "How much was order {} in {}?")
+                    ).format(first.id, self.currency),
                     "start": desk,
                     "checks": [
                         {"kind": "answer", "number": {"value": first.amount, "unit": self.currency}},
