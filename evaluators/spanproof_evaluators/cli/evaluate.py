@@ -27,7 +27,9 @@ from spanproof_evaluators.cli.options import (
 from spanproof_evaluators.cli.output import console, tell
 
 if TYPE_CHECKING:
+    from spanproof_evaluators.harness.verdicts import RunVerdicts
     from spanproof_evaluators.model.assessments import Assessment
+    from spanproof_evaluators.model.suites import Suite
 
 LISTED: Final = 200
 """Trials that the terminal lists."""
@@ -42,6 +44,14 @@ LISTED: Final = 200
 @calibrations_option
 @click.option("--include-unsettled", is_flag=True, help="Evaluate trials that may still go on, too.")
 @verifiers_option
+@click.option(
+    "--verdicts",
+    "journals",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="The journal of a run of the suite: its verdicts, where trials were imported. Repeatable.",
+)
 @json_option
 def command(
     address: str,
@@ -52,6 +62,7 @@ def command(
     calibrations_path: Path,
     include_unsettled: bool,
     verifier_files: tuple[Path, ...],
+    journals: tuple[Path, ...],
     as_json: bool,
     suites: tuple[str, ...],
     **given: tuple[str, ...] | str | None,
@@ -74,6 +85,7 @@ def command(
 
     suite, labels = split_suites(suites)
     sources = read_verifiers(verifier_files)
+    verdicts = _verdicts(journals, suite)
     wanted = read_filter({**given, "suites": labels})
     settling = None if include_unsettled else Settling(settle_seconds=settle_seconds, idle_seconds=idle_seconds)
     left: Counter[str] = Counter()
@@ -87,7 +99,7 @@ def command(
             store,
             wanted,
             suite,
-            sources=(*sources, RecordedChanges()),
+            sources=(*sources, *verdicts, RecordedChanges()),
             unit=unit,
             settling=settling,
             catalogue=catalogue,
@@ -123,6 +135,15 @@ def command(
     if found.count > len(found.assessments):
         tell(f"the {len(found.assessments)} most urgent are listed; 'spanproof trials' lists every one")
     tell(f"{plural(found.count, 'trial')} evaluated and stored. 'spanproof report' puts variants side by side.")
+
+
+def _verdicts(journals: tuple[Path, ...], suite: "Suite | None") -> "list[RunVerdicts]":
+    from spanproof_evaluators.harness.journal import RunError
+    from spanproof_evaluators.harness.verdicts import RunVerdicts
+
+    if journals and suite is None:
+        raise RunError("--verdicts needs the suite that they are by: --suite FILE")
+    return [RunVerdicts.read(path, suite) for path in journals if suite is not None]
 
 
 class Everything:

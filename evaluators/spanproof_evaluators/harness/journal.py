@@ -113,11 +113,10 @@ class Journal:
         if len(whole) < len(data):
             os.ftruncate(descriptor, len(whole))
         try:
-            first, *lines = [json.loads(line) for line in whole.splitlines()]
-            header, known = Header(**first), _known(lines)
-        except (ValueError, TypeError, KeyError) as error:
+            header, known = _told(whole, folder / NAME)
+        except RunError:
             os.close(descriptor)
-            raise RunError(f"{folder / NAME} is no journal of a run: {error}") from error
+            raise
         return cls(folder, header, known, descriptor)
 
     def __enter__(self) -> Self:
@@ -157,6 +156,27 @@ class Journal:
             while left:
                 left = left[os.write(self._descriptor, left) :]
             os.fsync(self._descriptor)
+
+
+def read_journal(path: Path) -> tuple[Header, Known]:
+    """Return what the journal of a run tells, which may still go on.
+
+    Raises:
+        RunError: it cannot be read, or is none.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    return _told(data[: data.rfind(b"\n") + 1], path)
+
+
+def _told(whole: bytes, path: Path) -> tuple[Header, Known]:
+    try:
+        first, *lines = [json.loads(line) for line in whole.splitlines()]
+        return Header(**first), _known(lines)
+    except (ValueError, TypeError, KeyError) as error:
+        raise RunError(f"{path} is no journal of a run: {error}") from error
 
 
 def _known(lines: Iterable[dict[str, Plain]]) -> Known:

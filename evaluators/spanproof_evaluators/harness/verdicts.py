@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
 
 from spanproof_collector.model.trials import Trial
+from spanproof_evaluators.harness.journal import RunError, read_journal
 from spanproof_evaluators.model.outcomes import Outcome
 from spanproof_evaluators.model.suites import Suite
 from spanproof_evaluators.runner.judging import run_source
@@ -16,6 +19,19 @@ class RunVerdicts:
     suite: Suite
     verdicts: Mapping[str, Outcome]
     broken: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: Path, suite: Suite) -> Self:
+        """Return the verdicts that a run's journal tells.
+
+        Raises:
+            RunError: it cannot be read, is none, or the suite was another one when they were found.
+        """
+        header, known = read_journal(path)
+        if header.hash != suite.hash:
+            ours, theirs = f"{suite.id} ({suite.hash[:12]})", f"{header.suite} ({header.hash[:12]})"
+            raise RunError(f"the verdicts of {path} are by suite {theirs}, not by {ours}: give the suite of the run")
+        return cls(suite=suite, verdicts=dict(known.verdicts.values()), broken=known.broken)
 
     @property
     def name(self) -> str:
