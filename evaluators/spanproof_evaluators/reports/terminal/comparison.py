@@ -8,7 +8,7 @@ from rich.text import Text
 
 from spanproof_evaluators.model.comparisons import Compared, Comparison, Word
 from spanproof_evaluators.reports.terminal._layout import print_block, print_heading, print_line, print_text, words
-from spanproof_evaluators.reports.wording import plural, ratio
+from spanproof_evaluators.reports.wording import plural, quantity, ratio
 
 _STYLES: Final[Mapping[Word, str]] = {
     "improved": "bold green",
@@ -64,9 +64,11 @@ def _row(console: Console, one: Compared, change: str = "drop") -> None:
     if one.difference is None:
         print_block(console, [name], [Text(f"unavailable: {one.reason}", style="yellow")], indent=_NAME)
         return
-    chunks = [Text(f"{ratio(one.a)} -> {ratio(one.b)}"), Text(f"{one.difference:+.3f}", style="bold")]
+    large = max(abs(one.a or 0), abs(one.b or 0)) >= 10
+    show = _amount if large else ratio
+    chunks = [Text(f"{show(one.a)} -> {show(one.b)}"), Text(_signed(one.difference, large), style="bold")]
     if one.interval:
-        chunks.append(Text(f"[{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]"))
+        chunks.append(Text(f"[{', '.join(_signed(end, large) for end in one.interval)}]"))
     chunks.append(Text(f"{one.worse} worse, {one.better} better of {plural(one.tasks, 'task')}", style="dim"))
     p = one.p_adjusted if one.p_adjusted is not None else one.p_value
     if p is not None:
@@ -80,3 +82,12 @@ def _row(console: Console, one: Compared, change: str = "drop") -> None:
     gaps += [(one.trials_left_out, "trial left out", "trials left out")]
     chunks += [Text(plural(count, *called), style="yellow") for count, *called in gaps if count]
     print_block(console, [name], chunks, indent=_NAME)
+
+
+def _amount(number: float | None) -> str:
+    return "unavailable" if number is None else quantity(number)
+
+
+def _signed(number: float, large: bool) -> str:
+    """Return a difference with its sign: of rates with three places, of larger amounts with three digits."""
+    return f"{'-' if number < 0 else '+'}{quantity(abs(number))}" if large else f"{number:+.3f}"
