@@ -67,7 +67,7 @@ def test_evaluating_keeps_as_many_trials_as_are_read_and_listed_at_once(
     before = alive()
     address = f"clickhouse://anybody:{endpoint.token}@127.0.0.1:{endpoint.port}/spanproof"
 
-    result = CliRunner().invoke(cli, ["evaluate", "--store", address, "--include-unsettled"])
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["evaluate", "--store", address, "--include-unsettled"])
 
     assert result.exit_code == 0, result.output
     assert "60 trials: 0 false successes" in result.stdout
