@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
@@ -12,7 +13,6 @@ CORES = os.cpu_count() or 1
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("format", (str(BIN / "ruff"), "format", "--check", ".")),
     ("lint", (str(BIN / "ruff"), "check", ".")),
-    ("types", (sys.executable, "-m", "mypy")),
     ("import contracts", (str(BIN / "lint-imports"),)),
     # Two processes a core, since much of the time is waiting; files whole, in the order of tests/conftest.py: the long
     # ones first.
@@ -23,19 +23,30 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
+TYPES: tuple[str, ...] = (sys.executable, "-m", "mypy")
+"""Checked beside the other steps, on what the tests leave of the cores."""
+
+
 def main() -> int:
     """Run every step, also after one has failed; return 1 if any did.
 
     Arguments go to pytest: ``python check.py tests/collector -k order``.
     """
     failed = []
-    for name, command in STEPS:
-        started = time.monotonic()
-        print(f"== {name}", flush=True)
-        arguments = sys.argv[1:] if name == "tests" else []
-        if subprocess.run([*command, *arguments], cwd=Path(__file__).parent, check=False).returncode:
-            failed.append(name)
-        print(f"== {name}: {'failed' if name in failed else 'ok'} in {time.monotonic() - started:.0f} s", flush=True)
+    folder = Path(__file__).parent
+    with ThreadPoolExecutor(1) as beside:
+        types = beside.submit(subprocess.run, TYPES, cwd=folder, check=False, capture_output=True, text=True)
+        for name, command in STEPS:
+            started = time.monotonic()
+            print(f"== {name}", flush=True)
+            arguments = sys.argv[1:] if name == "tests" else []
+            if subprocess.run([*command, *arguments], cwd=folder, check=False).returncode:
+                failed.append(name)
+            told = "failed" if name in failed else "ok"
+            print(f"== {name}: {told} in {time.monotonic() - started:.0f} s", flush=True)
+        found = types.result()
+    print(f"== types\n{found.stdout}{found.stderr}== types: {'failed' if found.returncode else 'ok'}")
+    failed += ["types"] if found.returncode else []
     print(f"failed: {', '.join(failed)}" if failed else "all ok")
     return 1 if failed else 0
 

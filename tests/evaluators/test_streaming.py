@@ -1,6 +1,7 @@
 """However many trials a store holds, evaluating them keeps some at a time."""
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 from click.testing import CliRunner
@@ -25,8 +26,12 @@ def alive() -> int:
 
 
 @pytest.fixture
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Read and list few trials at a time; return how many there are in memory whenever some are written."""
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Read and list few trials at a time; return how many there are in memory whenever some are written.
+
+    What other tests of the process left is taken out of the collector's sight meanwhile: it would be gone through each
+    time.
+    """
     seen: list[int] = []
     write = Projecting.write
 
@@ -38,7 +43,10 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(assessing, "TRIALS_A_WRITE", AT_ONCE)
     monkeypatch.setattr(command, "LISTED", AT_ONCE)
     monkeypatch.setattr(Projecting, "write", counted)
-    return seen
+    gc.collect()
+    gc.freeze()
+    yield seen
+    gc.unfreeze()
 
 
 def test_evaluating_keeps_as_many_trials_as_are_read_and_listed_at_once(

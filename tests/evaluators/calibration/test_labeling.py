@@ -53,6 +53,8 @@ class Terminal:
             [sys.executable, "-m", "spanproof_evaluators", *arguments], stdin=slave, stdout=slave, stderr=slave
         )
         os.close(slave)
+        self._ready = select.poll()
+        self._ready.register(self._master, select.POLLIN)
         self.screen = ""
         self._read = 0
 
@@ -61,8 +63,9 @@ class Terminal:
         ends = time.monotonic() + seconds
         while text not in self.screen[self._read :]:
             left = ends - time.monotonic()
-            ready, _, _ = select.select([self._master], [], [], max(left, 0))
-            assert ready, f"{text!r} did not come; there was {self.screen[self._read :]!r}"
+            assert self._ready.poll(max(left, 0) * 1000), (
+                f"{text!r} did not come; there was {self.screen[self._read :]!r}"
+            )
             try:
                 self.screen += os.read(self._master, 65536).decode("utf-8", "replace")
             except OSError as error:  # the program ended

@@ -96,7 +96,9 @@ class Runner:
     def over(self) -> bool:
         """Return whether it ended by itself: with every verdict, or where all tries of an attempt were killed."""
         assert self.forking.stdout is not None
-        return bool(select.select([self.forking.stdout], [], [], 0)[0])
+        said = select.poll()
+        said.register(self.forking.stdout, select.POLLIN)
+        return bool(said.poll(0))
 
     def ended(self) -> int:
         """Wait until it ends, and return how."""
