@@ -14,11 +14,11 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("format", (str(BIN / "ruff"), "format", "--check", ".")),
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("import contracts", (str(BIN / "lint-imports"),)),
-    # Two processes a core, since much of the time is waiting; files whole, in the order of tests/conftest.py: the long
-    # ones first.
+    # A process more than there are cores, since much of the time is waiting; files whole, in the order of
+    # tests/conftest.py: the long ones first.
     (
         "tests",
-        (sys.executable, "-m", "pytest", "-n", str(2 * CORES), "--dist", "loadfile", "--no-loadscope-reorder"),
+        (sys.executable, "-m", "pytest", "-n", str(CORES + 1), "--dist", "loadfile", "--no-loadscope-reorder"),
     ),
 )
 
