@@ -9,7 +9,7 @@ from shop import asked
 
 
 def goodbye(number, frame):
-    print("goodbye", flush=True)
+    os.write(1, b"goodbye\n")  # print may be interrupted by this, and cannot be entered again
     sys.exit(3)
 
 
