@@ -188,3 +188,17 @@ def test_bad_news_never_turns_a_decision_into_pass(specs: list[Spec], data: st.D
 )
 def test_a_gate_does_not_pass_while_something_it_asks_for_is_unavailable(worse: Assessment, gate: str) -> None:
     assert said(decided(good(), worse))[gate] == "inconclusive"
+
+
+def test_effects_that_may_be_unseen_open_no_gate_on_effects() -> None:
+    blind = assessed(trial("blind", calls=[], calls_whole=False, windows=progress(1, 1)))
+    alone = decided(blind, no_effects=True)
+    assert said(alone)["unknown_effects"] == said(alone)["effect_integrity"] == "inconclusive"
+    for found in (measure([blind])["unknown_effects"], measure([blind])["effect_integrity"]):
+        assert (found.value, found.denominator, found.unavailable) == (None, 0, 1)
+        assert found.reason == "none is recorded, and calls of 1 trial may be unseen"
+    beside = decided(good(), blind)
+    assert said(beside)["unknown_effects"] == said(beside)["effect_integrity"] == "inconclusive"
+    assert measure([good(), blind])["unknown_effects"].bounds == (0, 0.5)
+    whole = decided(good(), good("b", effect=None))
+    assert said(whole)["unknown_effects"] == said(whole)["effect_integrity"] == "pass"

@@ -23,7 +23,7 @@ from spanproof_evaluators.runner.measuring import by_category, measure, task_key
 from spanproof_evaluators.verifiers import VERSION as VERIFIERS_VERSION
 
 By = Literal["variant", "agent", "model", "suite", "source"]
-MEASURES_VERSION: Final = "3"
+MEASURES_VERSION: Final = "4"
 """Raised when a measure comes to mean something else."""
 
 _GROUPS: Mapping[By, Callable[[Assessment], str | None]] = {

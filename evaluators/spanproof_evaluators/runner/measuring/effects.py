@@ -1,6 +1,8 @@
 """Effects: verified at the destination, unknown, and done although forbidden or done before."""
 
 from collections import Counter
+from dataclasses import replace
+from typing import Final
 
 from spanproof_evaluators.model.effects import refused
 from spanproof_evaluators.model.measures import Measure
@@ -15,6 +17,8 @@ from spanproof_evaluators.runner.measuring._rates import (
 )
 from spanproof_evaluators.runner.stored import NOT_EVALUATED
 
+_NONE: Final = "no effect was attempted"
+
 
 def effect_integrity(trials: Trials) -> Measure:
     """Return verified over verified and failed; what is unknown, reported or refused stands beside it (B04)."""
@@ -25,14 +29,16 @@ def effect_integrity(trials: Trials) -> Measure:
         if effect.state in ("verified", "failed")
     ]
     states = Counter(effect.state for _, effect in found)
-    return rate(
+    unseen = _unseen(trials)
+    measure = rate(
         units,
         unit="effect",
-        empty="no effect was attempted",
-        unavailable=states["unknown"] + states["reported"],
+        empty=_NONE,
+        unavailable=states["unknown"] + states["reported"] + unseen,
         excluded={"refused": sum(len(refused(one.trial)) for one in trials)},
-        note=f"unknown {states['unknown']}, reported {states['reported']}",
+        note=f"unknown {states['unknown']}, reported {states['reported']}" + (f", {_told(unseen)}" if unseen else ""),
     )
+    return measure if found or not unseen else replace(measure, reason=f"none is recorded, and {_told(unseen)}")
 
 
 def unknown_effects(trials: Trials) -> Measure:
@@ -41,7 +47,19 @@ def unknown_effects(trials: Trials) -> Measure:
         Counted(cluster=trial_key(one), hit=effect.state == "unknown", id=effect_id(one, effect))
         for one, effect in effects_of(trials)
     ]
-    return rate(units, unit="effect", empty="no effect was attempted", census=True)
+    unseen = _unseen(trials)
+    told = _told(unseen) if unseen else None
+    measure = rate(units, unit="effect", empty=_NONE, unavailable=unseen, census=True, note=told)
+    return measure if units or not unseen else replace(measure, reason=f"none is recorded, and {told}")
+
+
+def _unseen(trials: Trials) -> int:
+    """Return of how many trials calls may not be recorded. Each counts as one effect that nobody knows of."""
+    return sum(not one.trial.completeness.calls_whole for one in trials)
+
+
+def _told(unseen: int) -> str:
+    return f"calls of {unseen} trial{'s' if unseen != 1 else ''} may be unseen"
 
 
 def constraint_violations(trials: Trials) -> Measure:

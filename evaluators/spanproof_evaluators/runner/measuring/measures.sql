@@ -28,6 +28,7 @@ FROM
            sum(effects_verified) AS attempts_verified, sum(effects_failed) AS attempts_failed,
            sum(effects_unknown) AS attempts_unknown, sum(effects_reported) AS attempts_reported,
            attempts_verified + attempts_failed + attempts_unknown + attempts_reported AS attempts,
+           countIf(NOT calls_whole) AS unseen,
            countIf(evaluated AND broken) AS violations, countIf(evaluated AND (broken OR held)) AS constrained,
            countIf(NOT evaluated OR (asked AND NOT broken AND NOT held)) AS constraints_open,
            arrayJoin([
@@ -44,14 +45,14 @@ FROM
                ('unverified_completions', toString(unproven), toInt64(claims), toInt64(0)),
                ('cost_per_verified_outcome', spent, toInt64(verified), toInt64(unbilled)),
                ('cost_per_run', spent, toInt64(trials), toInt64(unbilled)),
-               ('effect_integrity', toString(attempts_verified), toInt64(attempts_verified + attempts_failed), toInt64(attempts_unknown + attempts_reported)),
+               ('effect_integrity', toString(attempts_verified), toInt64(attempts_verified + attempts_failed), toInt64(attempts_unknown + attempts_reported + unseen)),
                ('effect_coverage', toString(attempts_verified + attempts_failed), toInt64(attempts), toInt64(0)),
-               ('unknown_effects', toString(attempts_unknown), toInt64(attempts), toInt64(0)),
+               ('unknown_effects', toString(attempts_unknown), toInt64(attempts), toInt64(unseen)),
                ('constraint_violations', toString(violations), toInt64(constrained), toInt64(constraints_open))
            ]) AS counted
     FROM
     (
-        SELECT variant, left_out, cost_usd, cost_covered,
+        SELECT variant, left_out, cost_usd, cost_covered, calls_whole,
                claim = 'success' AS declared,
                declared AND NOT startsWith(claim_rule, 'implicit_') AS explicit,
                left_out = '' AND status = 'complete' AND NOT (claim_source = 'declared' AND NOT declared) AS normal_end,
