@@ -54,8 +54,10 @@ def _failed_of(declared: Trials, trials: Trials) -> Measure:
     high, _ = interval_of(worst) if worst else (None, None)
     judged = total - gaps
     reason = None
+    unread = _claims_unread(trials)
     if not total:
-        reason = "no completion was declared"
+        could_not = sum(unread.values())
+        reason = "no completion was declared" + (f"; unread claims: {could_not}" if unread else "")
     elif not judged:
         reason = f"none of {total} declared completions has a verdict"
     return Measure(
@@ -63,7 +65,7 @@ def _failed_of(declared: Trials, trials: Trials) -> Measure:
         unit="trial",
         numerator=failed,
         denominator=total,
-        excluded=_claims_unread(trials),
+        excluded=unread,
         unavailable=gaps,
         bounds=(failed / total, (failed + gaps) / total) if total else None,
         interval=(low[0], high[1]) if low and high and judged else None,

@@ -17,13 +17,19 @@ def solve_rate(trials: Trials) -> Measure:
     units = [
         Counted(cluster=task_key(one), hit=one.solved, id=one.trial.trial_id) for one in kept if one.solved is not None
     ]
-    return rate(
+    found = rate(
         units,
         unit="trial",
         empty="no trial has a verdict",
         unavailable=len(kept) - len(units),
         excluded=left_out(trials, *_LEFT),
     )
+    verified = sum(one.outcome.state == "verified" for one in kept)
+    if units or not verified:
+        return found
+    reasons = Counter(one.solved_reason for one in kept if one.outcome.state == "verified")
+    why = reasons.most_common(1)[0][0]
+    return replace(found, reason=f"{verified} of {len(kept)} verified, and open whether solved: {why}")
 
 
 def aborted_rate(trials: Trials) -> Measure:
