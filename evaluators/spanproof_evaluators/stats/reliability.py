@@ -85,14 +85,6 @@ def over_tasks(
     )
 
 
-def null_adjusted(rate: float, null: float) -> float | None:
-    """Return a success rate with what an agent that does nothing gets taken out: ``(rate - null) / (1 - null)``.
-
-    ``None`` where doing nothing solves everything. Source: Agentic Benchmark Checklist (arXiv 2507.02825).
-    """
-    return None if null >= 1 else (rate - null) / (1 - null)
-
-
 def _check(n: int, c: int, k: int) -> None:
     if n < 0 or not 0 <= c <= n:
         raise ValueError(f"{c} of {n} attempts cannot have succeeded")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanproof_evaluators.stats.baselines import null_adjusted
 from spanproof_evaluators.stats.reliability import (
     agreement_of_two,
     extrapolated_pass_at_k,
     extrapolated_pass_hat_k,
-    null_adjusted,
     over_tasks,
     pass_at_k,
     pass_hat_k,
