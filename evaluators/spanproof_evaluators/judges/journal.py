@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from spanproof_evaluators.errors import JudgementError, JudgeSetupError
-from spanproof_evaluators.model.canonical import Plain, canonical, plain
+from spanproof_evaluators.model.canonical import Plain, canonical
 from spanproof_evaluators.model.judge_inputs import Asked, JudgeInput
 from spanproof_evaluators.model.judgements import Judgement, JudgeUsage, as_json, from_json
 
@@ -348,8 +348,3 @@ def _input(told: Plain, path: Path, number: int) -> JudgeInput:
         )
     except (KeyError, TypeError) as error:
         raise JudgeSetupError(f"{path}, line {number}: no input of a judge: {error}") from error
-
-
-def input_json(given: JudgeInput) -> Plain:
-    """Return an input as JSON values, as journals hold it."""
-    return plain(given)

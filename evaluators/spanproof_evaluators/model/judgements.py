@@ -5,7 +5,6 @@ as ``fail`` and is counted. No answer, or one that does not fit the schema, is `
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -194,11 +193,6 @@ def decided(
     if "abstained" in required or "passed" not in required:
         return "fail", "abstained", tuple(found)
     return "pass", None, tuple(found)
-
-
-def means_of(judgements: Sequence[Judgement], criterion: str) -> Counter[Of]:
-    """Return how often a criterion passed, failed, was abstained on and did not apply."""
-    return Counter(found.means for one in judgements if (found := one.answer(criterion)) is not None)
 
 
 def as_json(judgement: Judgement) -> dict[str, Plain]:
