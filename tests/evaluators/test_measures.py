@@ -13,6 +13,7 @@ from spanproof_evaluators.errors import MeasureError
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.measures import Measure, money
 from spanproof_evaluators.model.verifications import Verdict
+from spanproof_evaluators.reports import wording
 from spanproof_evaluators.runner import measure
 from tests.evaluators.factories import SECOND, START, assessed, call, progress, quality, trial, wait
 
@@ -25,7 +26,7 @@ def several(*outcomes: Verdict) -> list[Assessment]:
     return [assessed(trial(f"t{index}"), outcome) for index, outcome in enumerate(outcomes)]
 
 
-def rate(value: float | None, **fields: object) -> Measure:
+def rate(value: float | Decimal | None, **fields: object) -> Measure:
     given: dict[str, object] = {"unit": "trial", "numerator": 1, "denominator": 2, "n_units": 2, "n_clusters": 2}
     return Measure(value=value, **{**given, **fields})  # type: ignore[arg-type]  # a table of fields
 
@@ -270,3 +271,18 @@ def test_no_measure_in_json_lacks_its_denominator() -> None:
         shown = found.to_json()
         assert shown["value"] is None or (shown["numerator"] is not None and shown["denominator"]), name
         assert shown["value"] is not None or shown["reason"], name
+
+
+@pytest.mark.parametrize(
+    ("spent", "told"),
+    [
+        ("1.9", "1.90"),
+        ("0.24948", "0.24948"),
+        ("0.10711559999999999644", "0.107116"),
+        ("0.0000001", "0.0000001"),
+        ("0", "0.00"),
+    ],
+)
+def test_a_sum_of_money_is_shown_so_that_it_can_be_divided_again(spent: str, told: str) -> None:
+    found = rate(Decimal(spent) / 2, unit="usd", numerator=Decimal(spent))
+    assert wording.counts(found) == f"${told} / 2"

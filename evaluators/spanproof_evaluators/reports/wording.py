@@ -9,12 +9,14 @@ from typing import Final
 from spanproof_collector.model.trials import Trial
 from spanproof_evaluators.model.assessments import Assessment
 from spanproof_evaluators.model.decisions import GateResult
-from spanproof_evaluators.model.measures import Figure, Measure, money
+from spanproof_evaluators.model.measures import CENT, Figure, Measure, money
 from spanproof_evaluators.model.reports import VariantReport
 from spanproof_evaluators.model.verifications import Check
 
 FEW_TASKS: Final = 30
 """Below this many tasks the counts come first: five trials are 0/5, and no proof of a rate of zero (R052)."""
+
+_MICRO: Final = Decimal("0.000001")
 
 SIGNALS: Final[Mapping[str, str]] = {
     "evidence_coverage": "Evidence coverage",
@@ -249,7 +251,7 @@ def quantity(number: float) -> str:
 def counts(measure: Measure) -> str:
     """Return numerator over denominator; for a mean of scores, how many of those that should be graded were."""
     if measure.unit == "usd":
-        spent = "no bill" if measure.numerator is None else f"${money(Decimal(measure.numerator))}"
+        spent = "no bill" if measure.numerator is None else f"${_spent(Decimal(measure.numerator))}"
         return f"{spent} / {measure.denominator}"
     if measure.per is not None:
         return f"{quantity(float(measure.numerator or 0))} / {plural(measure.denominator or 0, measure.per)}"
@@ -261,6 +263,17 @@ def counts(measure: Measure) -> str:
         graded = measure.denominator or 0
         return f"{graded}/{graded + measure.unavailable} graded"
     return f"{measure.numerator}/{measure.denominator}"
+
+
+def _spent(amount: Decimal) -> str:
+    """Return a sum as it is, so that what it is divided into can be recomputed; past six places half up.
+
+    Less than a cent has four digits that tell something: nothing that was spent is shown as $0.
+    """
+    if 0 < amount < CENT:
+        return money(amount)
+    whole, _, part = format(amount.quantize(_MICRO, rounding=ROUND_HALF_UP), "f").partition(".")
+    return f"{whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
 def interval(measure: Measure) -> str:
