@@ -3,8 +3,8 @@
 Of one that is new, a plain string is cut out of its bytes; whatever else it is, protobuf reads.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
 
 from opentelemetry.proto.common.v1 import common_pb2
 
@@ -46,7 +46,7 @@ _ONE_BYTE: Final = len(_HEADS) + 4
 
 def read_attributes(
     bodies: Iterable[bytes], placer: Placer, project_name: str, trace_id: str, *, sent: bool = False
-) -> tuple[Sequence[str], bytes, Sequence[str], dict[str, Value]]:
+) -> tuple[list[str], bytes, list[str], dict[str, Value]]:
     """Return keys, type numbers and texts in the order sent, and the values by key, of duplicates the last one.
 
     Args:
@@ -87,11 +87,11 @@ def read_attributes(
         return key, kind, text, value
 
     known = _known.get
-    found = [known(body) or read(body) if len(body) < _SHORT else read(body) for body in bodies]
-    if not found:
-        return (), b"", (), {}
-    keys, types, texts, values = zip(*found, strict=True)
-    return keys, bytes(types), texts, dict(zip(keys, values, strict=True))
+    found: list[Any] = []  # all of them in one list: to cut it in four costs half of what transposing tuples does
+    for body in bodies:
+        found += known(body) or read(body) if len(body) < _SHORT else read(body)
+    keys = found[::4]
+    return keys, bytes(found[1::4]), found[2::4], dict(zip(keys, found[3::4], strict=False))
 
 
 def _cut(body: bytes) -> tuple[str, str, bytes] | None:

@@ -98,7 +98,7 @@ def _stored(text: str, sent: Sent | None = None) -> tuple[int, str, Batch]:
 def _row(batch: Batch, number: int) -> tuple[int, str]:
     kinds, texts = batch.spans["attribute.type"][number], batch.spans["attribute.value"][number]
     assert isinstance(kinds, bytes)
-    assert isinstance(texts, tuple)
+    assert isinstance(texts, list)
     return kinds[0], texts[0]
 
 
@@ -230,7 +230,7 @@ def test_an_attribute_is_read_alike_the_first_time_and_again() -> None:
     first, *others = (convert_traces(traces(span(name, values)), Sent()).spans for name in ("a", "b", "c"))
     for column in ("attribute.key", "attribute.type", "attribute.value"):
         assert {repr(other[column]) for other in others} == {repr(first[column])}
-    assert first["attribute.key"] == [tuple(values)]
+    assert first["attribute.key"] == [list(values)]
 
 
 def test_attributes_that_come_again_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
