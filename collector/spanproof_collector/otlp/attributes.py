@@ -10,7 +10,7 @@ from opentelemetry.proto.common.v1 import common_pb2
 
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
-from spanproof_collector.otlp.content import Placer
+from spanproof_collector.otlp.content import TracePlacer
 from spanproof_collector.otlp.plain import ATTRIBUTE, refuse_unplain_part
 from spanproof_collector.otlp.wire import varint
 from spanproof_collector.store.values import SHORT, STRING
@@ -45,15 +45,13 @@ _ONE_BYTE: Final = len(_HEADS) + 4
 
 
 def read_attributes(
-    bodies: Iterable[bytes], placer: Placer, project_name: str, trace_id: str, *, sent: bool = False
+    bodies: Iterable[bytes], placer: TracePlacer | None, *, sent: bool = False
 ) -> tuple[list[str], bytes, list[str], dict[str, Value]]:
     """Return keys, type numbers and texts in the order sent, and the values by key, of duplicates the last one.
 
     Args:
         bodies: the protobuf bytes of each KeyValue, as we spell it.
-        placer: takes long texts out of line.
-        project_name: the project of the content rows.
-        trace_id: the trace of the content rows; without one every text stays in the row.
+        placer: takes long texts out of line; ``None`` where every text stays in the row.
         sent: the bytes are as they were sent, and nobody has looked whether we would spell them so.
 
     Raises:
@@ -73,8 +71,8 @@ def read_attributes(
             key, text, raw = found
             kind, value = STRING, text
         if len(text) >= SHORT:
-            if trace_id:
-                kind, text = placer.place(project_name, trace_id, kind, text, raw)
+            if placer is not None:
+                kind, text = placer.place(kind, text, raw)
         elif len(body) < _SHORT:
             if (code := hash(body)) in _met:
                 if len(_known) >= _MOST_KNOWN:
@@ -131,21 +129,17 @@ def _cut(body: bytes) -> tuple[str, str, bytes] | None:
         return None
 
 
-def spelled_attributes(
-    pairs: Iterable[common_pb2.KeyValue], placer: Placer | None, project_name: str, trace_id: str
-) -> list[tuple[str, int, str]]:
+def spelled_attributes(pairs: Iterable[common_pb2.KeyValue], placer: TracePlacer | None) -> list[tuple[str, int, str]]:
     """Return attributes as they are spelled inside JSON columns, as [key, type number, text].
 
     Args:
         pairs: the attributes of an event, link, resource or scope.
-        placer: takes long texts out of line; ``None`` where they stay in the row.
-        project_name: the project of the content rows.
-        trace_id: the trace of the content rows; without one every text stays in the row.
+        placer: takes long texts out of line; ``None`` where every text stays in the row.
     """
     spelled = []
     for pair in pairs:
         kind, text, _ = _read(pair.value)
-        if placer is not None and trace_id:
-            kind, text = placer.place(project_name, trace_id, kind, text)
+        if placer is not None:
+            kind, text = placer.place(kind, text)
         spelled.append((pair.key, kind, text))
     return spelled

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from spanproof_collector.otlp.content import Key
+from spanproof_collector.otlp.content import Rows, Trace
 from spanproof_collector.otlp.decode import Signal
 
 Columns = Mapping[str, Sequence[object]]
@@ -28,7 +28,7 @@ class Batch:
     log_records: Columns = field(default_factory=dict)
     steps: Columns = field(default_factory=dict)
     log_steps: Columns = field(default_factory=dict)
-    content: Mapping[Key, bytes] = field(default_factory=dict)
+    content: Rows = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
 
     @property
@@ -46,9 +46,10 @@ def merge(batches: Sequence[Batch]) -> Batch:
     """Return one batch with the rows of all, in order."""
     if len(batches) == 1:
         return batches[0]
-    content: dict[Key, bytes] = {}
+    content: dict[Trace, dict[str, bytes]] = {}
     for batch in batches:
-        content.update(batch.content)
+        for trace, texts in batch.content.items():
+            content.setdefault(trace, {}).update(texts)
     return Batch(
         spans=_merge_columns(batch.spans for batch in batches),
         log_records=_merge_columns(batch.log_records for batch in batches),

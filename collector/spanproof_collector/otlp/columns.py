@@ -23,7 +23,7 @@ from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
 from spanproof_collector.otlp.attributes import read_attributes, spelled_attributes
 from spanproof_collector.otlp.batch import Batch, Rejected
-from spanproof_collector.otlp.content import Placer, Sent
+from spanproof_collector.otlp.content import Placer, Sent, TracePlacer
 from spanproof_collector.otlp.decode import Signal
 from spanproof_collector.otlp.identity import (
     broken_id,
@@ -163,7 +163,8 @@ def _convert_spans(
                 rejected += _rejected("traces", (Refused(reason, body),), origin)
                 continue
             trace_id = trace.hex()
-            keys, types, texts, values = read_attributes(span.attributes, placer, project_name, trace_id, sent=plain)
+            place = placer.of_trace(project_name, trace_id)
+            keys, types, texts, values = read_attributes(span.attributes, place, sent=plain)
             events = span.events
             links = span.links
             if plain and (events or links):
@@ -191,9 +192,9 @@ def _convert_spans(
                     types,
                     texts,
                     span.dropped_attributes_count,
-                    _events(happened, placer, project_name, trace_id) if happened else "",
+                    _events(happened, place) if happened else "",
                     span.dropped_events_count,
-                    _links(map(_read_link, links), placer, project_name, trace_id) if links else "",
+                    _links(map(_read_link, links), place) if links else "",
                     span.dropped_links_count,
                     resource,
                     scope,
@@ -241,10 +242,11 @@ def convert_logs(
             shared = group_bytes(group.resource, group.schema_url, scope_logs.scope, scope_logs.schema_url)
             for serialized, record in shallow_records(scope_logs):
                 trace_id, span_id = log_ids(record)
-                keys, types, texts, values = read_attributes(record.attributes, placer, project_name, trace_id)
+                place = placer.of_trace(project_name, trace_id) if trace_id else None
+                keys, types, texts, values = read_attributes(record.attributes, place)
                 body_type, body, body_value = _read(record.body)
-                if trace_id:
-                    body_type, body = placer.place(project_name, trace_id, body_type, body)
+                if place is not None:
+                    body_type, body = place.place(body_type, body)
                 severity = record.severity_number
                 event_name = record.event_name or older_event_name(values)
                 rows.append(
@@ -326,13 +328,13 @@ def older_event_name(values: Mapping[str, Value]) -> str:
     return older if isinstance(older, str) else ""
 
 
-def _events(events: Iterable[trace_pb2.Span.Event], placer: Placer, project_name: str, trace_id: str) -> str:
+def _events(events: Iterable[trace_pb2.Span.Event], placer: TracePlacer) -> str:
     return _encode(
         [
             {
                 "time": str(event.time_unix_nano),
                 "name": event.name,
-                "attributes": spelled_attributes(event.attributes, placer, project_name, trace_id),
+                "attributes": spelled_attributes(event.attributes, placer),
                 "dropped": event.dropped_attributes_count,
             }
             for event in events
@@ -340,14 +342,14 @@ def _events(events: Iterable[trace_pb2.Span.Event], placer: Placer, project_name
     ).decode()
 
 
-def _links(links: Iterable[trace_pb2.Span.Link], placer: Placer, project_name: str, trace_id: str) -> str:
+def _links(links: Iterable[trace_pb2.Span.Link], placer: TracePlacer) -> str:
     return _encode(
         [
             {
                 "trace_id": link.trace_id.hex(),
                 "span_id": link.span_id.hex(),
                 "trace_state": link.trace_state,
-                "attributes": spelled_attributes(link.attributes, placer, project_name, trace_id),
+                "attributes": spelled_attributes(link.attributes, placer),
                 "dropped": link.dropped_attributes_count,
                 "flags": link.flags,
             }
@@ -364,7 +366,7 @@ def _labels_of(resource: resource_pb2.Resource) -> dict[str, Value]:
 def _resource(resource: resource_pb2.Resource, schema_url: str) -> str:
     return _encode(
         {
-            "attributes": spelled_attributes(resource.attributes, None, "", ""),
+            "attributes": spelled_attributes(resource.attributes, None),
             "dropped": resource.dropped_attributes_count,
             "schema_url": schema_url,
         }
@@ -376,7 +378,7 @@ def _scope(scope: common_pb2.InstrumentationScope, schema_url: str) -> str:
         {
             "name": scope.name,
             "version": scope.version,
-            "attributes": spelled_attributes(scope.attributes, None, "", ""),
+            "attributes": spelled_attributes(scope.attributes, None),
             "dropped": scope.dropped_attributes_count,
             "schema_url": schema_url,
         }

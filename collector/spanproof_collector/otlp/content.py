@@ -1,6 +1,6 @@
 """Puts long texts out of line: content rows by hash, each sent once per trace."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -12,8 +12,11 @@ _SENT: Final = 200_000
 _SEPARATORS: Final = ((b", ", SPACED), (b",", LIST))
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
-Key = tuple[str, str, str]
-"""Project, trace id, hash."""
+Trace = tuple[str, str]
+"""Project, trace id."""
+
+Rows = Mapping[Trace, Mapping[str, bytes]]
+"""Content rows: of each trace the texts by their hashes."""
 
 
 class _List(NamedTuple):
@@ -33,8 +36,10 @@ _FIRST_WORDS: Final = 48
 _STEMS: Final = 32 * 1024**2
 """So many bytes of lists are remembered from one request to the next."""
 
-_ListKey = tuple[str, str, bytes]
-"""Project, trace id, first words."""
+_ListKey = tuple[Trace, bytes]
+"""The trace, and the first words."""
+
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 class Sent:
@@ -51,29 +56,32 @@ class Sent:
         self.deletions = deletions
         self._most_stems = stems
         self._half = max(1, limit // 2)
-        self.young: set[Key] = set()
-        self.old: set[Key] = set()
+        self._young: dict[Trace, set[str]] = {}
+        self._old: dict[Trace, set[str]] = {}
+        self._count = 0
         self._lists: dict[_ListKey, _List] = {}
         self._stems = 0
 
-    def __contains__(self, key: Key) -> bool:
-        """True when the row is known to be in the store."""
-        return key in self.young or key in self.old
+    def of_trace(self, trace: Trace) -> tuple[Set[str], Set[str]]:
+        """Return the hashes of the texts of a trace that are known to be in the store: young ones, old ones."""
+        return self._young.get(trace, _NONE), self._old.get(trace, _NONE)
 
-    def add(self, keys: "Mapping[Key, bytes]") -> None:
+    def add(self, rows: Rows) -> None:
         """Remember rows that the store has made durable."""
-        if len(self.young) + len(keys) > self._half:
-            self.old = self.young
-            self.young = set()
-        self.young.update(keys)
+        count = sum(map(len, rows.values()))
+        if self._count + count > self._half:
+            self._old, self._young, self._count = self._young, {}, 0
+        self._count += count
+        for trace, texts in rows.items():
+            self._young.setdefault(trace, set()).update(texts)
 
     def list_before(self, key: _ListKey) -> _List | None:
         """Return the list that was placed last under a key, where the store has every row that it refers to."""
         found = self._lists.get(key)
         if found is None:
             return None
-        project, trace_id, _ = key
-        known = all((project, trace_id, digest) in self for digest in found.hashes.split(" "))
+        young, old = self.of_trace(key[0])
+        known = all(digest in young or digest in old for digest in found.hashes.split(" "))
         return found if known else None
 
     def remember_list(self, key: _ListKey, placed: _List) -> None:
@@ -89,8 +97,7 @@ class Sent:
 
     def forget(self, deletions: int) -> None:
         """Remember nothing of the time before the store counted so many deletions."""
-        self.young = set()
-        self.old = set()
+        self._young, self._old, self._count = {}, {}, 0
         self._lists = {}
         self._stems = 0
         self.deletions = deletions
@@ -101,35 +108,58 @@ class Placer:
 
     def __init__(self, sent: Sent) -> None:
         self._sent = sent
-        self._lists: dict[_ListKey, _List] = {}
-        self.rows: dict[Key, bytes] = {}
+        self._traces: dict[Trace, TracePlacer] = {}
 
-    def place(self, project: str, trace_id: str, kind: int, text: str, body: bytes | None = None) -> tuple[int, str]:
+    def of_trace(self, project: str, trace_id: str) -> "TracePlacer":
+        """Return what places the texts of one trace."""
+        trace = (project, trace_id)
+        found = self._traces.get(trace)
+        if found is None:
+            found = self._traces[trace] = TracePlacer(trace, self._sent)
+        return found
+
+    def finish(self) -> Rows:
+        """Return the content rows, and have the last lists remembered for the next batch."""
+        for each in self._traces.values():
+            each.finish()
+        return {trace: each.rows for trace, each in self._traces.items() if each.rows}
+
+
+class TracePlacer:
+    """Places the texts of one trace in one batch."""
+
+    def __init__(self, trace: Trace, sent: Sent) -> None:
+        self._trace = trace
+        self._sent = sent
+        self._young, self._old = sent.of_trace(trace)
+        self._lists: dict[bytes, _List] = {}
+        self.rows: dict[str, bytes] = {}
+
+    def place(self, kind: int, text: str, body: bytes | None = None) -> tuple[int, str]:
         """Return the type number with the place in it, and what the row holds; ``body``: the text's bytes, if known."""
         if len(text) < SHORT:
             return kind, text
         if body is None:
             body = text.encode()
         if text[0] == "[" and len(body) >= LIST_OUT_OF_LINE:
-            found = self._place_list(project, trace_id, body)
+            found = self._place_list(body)
             if found is not None:
                 return kind | found.place, found.hashes
         if len(body) < OUT_OF_LINE:
             return kind, text
-        return kind | WHOLE, self._refer(project, trace_id, body)
+        return kind | WHOLE, self._refer(body)
 
-    def finish(self) -> dict[Key, bytes]:
-        """Return the content rows, and have the last lists remembered for the next batch."""
-        for key, placed in self._lists.items():
-            self._sent.remember_list(key, placed)
-        return self.rows
+    def finish(self) -> None:
+        """Have the last lists remembered for the next batch."""
+        for first, placed in self._lists.items():
+            self._sent.remember_list((self._trace, first), placed)
 
-    def _place_list(self, project: str, trace_id: str, body: bytes) -> _List | None:
+    def _place_list(self, body: bytes) -> _List | None:
         # A model call repeats the history of the one before: only what was added is split and hashed.
-        key = (project, trace_id, body[:_FIRST_WORDS])
-        before = self._lists.get(key)
+        first = body[:_FIRST_WORDS]
+        before = self._lists.get(first)
         if before is None:
-            before = self._sent.list_before(key) or _NOTHING
+            before = self._sent.list_before((self._trace, first)) or _NOTHING
         known = len(before.stem)
         if not body.startswith(before.stem):
             before, known = _NOTHING, len(_NOTHING.stem)
@@ -150,16 +180,15 @@ class Placer:
         separators = _SEPARATORS if before is _NOTHING else ((before.separator, before.place),)
         for separator, place in separators:
             if b"[" + separator.join(elements) + b"]" == rest:
-                hashes = [self._refer(project, trace_id, element) for element in elements]
+                hashes = [self._refer(element) for element in elements]
                 if before is not _NOTHING:
                     hashes.insert(0, before.hashes)
-                found = self._lists[key] = _List(body[:-1], separator, place, " ".join(hashes), length)
+                found = self._lists[first] = _List(body[:-1], separator, place, " ".join(hashes), length)
                 return found
         return None
 
-    def _refer(self, project: str, trace_id: str, body: "bytes | msgspec.Raw") -> str:
+    def _refer(self, body: "bytes | msgspec.Raw") -> str:
         digest = sha256(body).hexdigest()[:32]
-        key = (project, trace_id, digest)
-        if key not in self.rows and key not in self._sent.young and key not in self._sent.old:
-            self.rows[key] = bytes(body)
+        if digest not in self.rows and digest not in self._young and digest not in self._old:
+            self.rows[digest] = bytes(body)
         return digest

@@ -4,11 +4,10 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain
 
 from spanproof_collector.otlp import Batch, Rejected, Sent
 from spanproof_collector.otlp.batch import Columns
-from spanproof_collector.otlp.content import Key
 from spanproof_collector.store import Store, insert_derived
 
 BLOCK_ROWS = 8192
@@ -52,16 +51,13 @@ def _write_blocks(insert: Callable[[str, Columns, str], None], table: str, colum
 
 
 def _write_content(store: Store, batch: Batch, sent: Sent) -> None:
-    rows = iter(batch.content.items())
-    while block := dict(islice(rows, BLOCK_ROWS)):
+    rows = [(*trace, digest, body) for trace, texts in batch.content.items() for digest, body in texts.items()]
+    for first in range(0, len(rows), BLOCK_ROWS):
+        projects, trace_ids, hashes, bodies = zip(*rows[first : first + BLOCK_ROWS], strict=True)
+        columns = {"project": projects, "trace_id": trace_ids, "hash": hashes, "body": bodies}
         # Its own token: which rows are left to send depends on what was sent before, not on the request alone.
-        store.insert("content", _content_columns(block), _digest(block))
-        sent.add(block)
-
-
-def _content_columns(rows: dict[Key, bytes]) -> dict[str, Sequence[object]]:
-    projects, trace_ids, hashes = zip(*rows, strict=True)
-    return {"project": projects, "trace_id": trace_ids, "hash": hashes, "body": list(rows.values())}
+        store.insert("content", columns, _digest(chain.from_iterable(zip(projects, trace_ids, hashes, strict=True))))
+    sent.add(batch.content)
 
 
 def _write_dead_letters(store: Store, rejected: Sequence[Rejected], token: str) -> None:
@@ -79,5 +75,5 @@ def _write_dead_letters(store: Store, rejected: Sequence[Rejected], token: str) 
     )
 
 
-def _digest(keys: Iterable[Key]) -> str:
-    return hashlib.sha256("".join(map("".join, keys)).encode()).hexdigest()
+def _digest(words: Iterable[str]) -> str:
+    return hashlib.sha256("".join(words).encode()).hexdigest()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from spanproof_collector.dialects import LogProjection, Projection, project
-from spanproof_collector.otlp import Batch, Origin, Sent, convert_logs, convert_traces
+from spanproof_collector.otlp import Batch, Origin, Sent, convert_logs, convert_traces, merge
 from spanproof_collector.store.values import LIST, SPACED, STRING, WHOLE
 from tests.factories import chat, log_record, logs, said, span, trace_id, traces
 
@@ -103,7 +103,7 @@ def _row(batch: Batch, number: int) -> tuple[int, str]:
 
 
 def _joined(kind: int, held: str, batch: Batch) -> str:
-    bodies = {digest: body.decode() for (_, _, digest), body in batch.content.items()}
+    bodies = {digest: body.decode() for texts in batch.content.values() for digest, body in texts.items()}
     match kind & ~0x0F:
         case 0:
             return held
@@ -160,10 +160,14 @@ def test_a_message_is_sent_once_a_trace_however_often_a_history_repeats_it() -> 
     texts = [json.dumps(MESSAGES[: end + 1]) for end in range(1, len(MESSAGES))]
     sent = Sent()
     batch = convert_traces(traces(*[span(f"{n}", {"text": text}) for n, text in enumerate(texts)]), sent)
-    assert len(batch.content) == len(MESSAGES)
-    sent.add(dict(batch.content))
+    assert _texts(batch) == len(MESSAGES)
+    sent.add(batch.content)
     assert not convert_traces(traces(span("later", {"text": texts[-1]})), sent).content
-    assert len(convert_traces(traces(span("elsewhere", {"text": texts[-1]}, trace="b")), sent).content) == 5
+    assert _texts(convert_traces(traces(span("elsewhere", {"text": texts[-1]}, trace="b")), sent)) == 5
+
+
+def _texts(batch: Batch) -> int:
+    return sum(map(len, batch.content.values()))
 
 
 def _sent_on(sent: Sent, texts: list[str], *, durable: bool) -> list[Batch]:
@@ -180,9 +184,8 @@ def _sent_on(sent: Sent, texts: list[str], *, durable: bool) -> list[Batch]:
 def test_a_history_grows_from_request_to_request_and_joins_to_the_same_bytes(separators: tuple[str, str]) -> None:
     texts = [json.dumps(MESSAGES[: end + 1], separators=separators) for end in range(2, len(MESSAGES))]
     batches = _sent_on(Sent(), texts, durable=True)
-    assert [len(batch.content) for batch in batches] == [3, 1, 1]
-    stored = {key: body for batch in batches for key, body in batch.content.items()}
-    joined = [_joined(*_row(batch, 0), Batch(content=stored)) for batch in batches]
+    assert [_texts(batch) for batch in batches] == [3, 1, 1]
+    joined = [_joined(*_row(batch, 0), merge(batches)) for batch in batches]
     assert joined == texts
 
 
@@ -204,8 +207,7 @@ def test_lists_of_more_bytes_than_are_remembered_join_all_the_same(monkeypatch: 
     monkeypatch.setattr("spanproof_collector.otlp.content._STEMS", 2000)
     texts = [json.dumps([*MESSAGES[:4], *MESSAGES[: end + 1]]) for end in range(len(MESSAGES))]
     batches = _sent_on(Sent(), texts, durable=True)
-    stored = {key: body for batch in batches for key, body in batch.content.items()}
-    assert [_joined(*_row(batch, 0), Batch(content=stored)) for batch in batches] == texts
+    assert [_joined(*_row(batch, 0), merge(batches)) for batch in batches] == texts
 
 
 @pytest.mark.parametrize("cut", ["", ",", ", ", "]]", "}"])
@@ -218,8 +220,7 @@ def test_a_history_that_was_cut_where_a_message_ends_keeps_its_bytes(cut: str, t
         assert [_joined(*_row(batch, number), batch) for number in range(2)] == texts
         return
     batches = _sent_on(Sent(), texts, durable=True)
-    stored = {key: body for batch in batches for key, body in batch.content.items()}
-    assert [_joined(*_row(batch, 0), Batch(content=stored)) for batch in batches] == texts
+    assert [_joined(*_row(batch, 0), merge(batches)) for batch in batches] == texts
 
 
 def test_an_attribute_is_read_alike_the_first_time_and_again() -> None:
@@ -259,11 +260,11 @@ def test_a_short_attribute_whose_text_is_long_goes_out_of_line_each_time() -> No
 
 def test_what_was_sent_is_forgotten_in_the_order_sent() -> None:
     sent = Sent(limit=4)
-    keys = [("p", "t", str(number)) for number in range(6)]
-    for key in keys:
-        sent.add({key: b""})
-    assert keys[-1] in sent
-    assert keys[0] not in sent
+    for number in range(6):
+        sent.add({("p", "t"): {str(number): b""}})
+    young, old = sent.of_trace(("p", "t"))
+    assert young | old == {"2", "3", "4", "5"}
+    assert sent.of_trace(("p", "other")) == (set(), set())
 
 
 def test_texts_of_records_without_a_trace_stay_in_the_row() -> None:
