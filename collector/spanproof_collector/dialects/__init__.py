@@ -266,7 +266,8 @@ def project(attributes: Attributes, *, scope_name: str, name: str = "", events: 
             usage, keys = reading.usage, of_asking(reading) if named else of_messages(reading)
         case ToolRun():
             kind, operation, tool_name, tool_call_id = "tool_call", "execute_tool", reading.name, reading.call_id or ""
-            arguments_hash, result_hash, keys = of_tool(reading)
+            found_by = of_tool(reading)
+            arguments_hash, result_hash, keys = found_by.arguments_hash, found_by.result_hash, found_by.join_keys
         case AgentRun():
             kind, operation, agent, model = "agent_call", reading.operation, reading.name or "", reading.model or ""
         case Retrieval():

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -119,7 +119,7 @@ def of_messages(call: ModelCall) -> set[str]:
     return keys
 
 
-class ToolKeys(NamedTuple):
+class ToolKeys(msgspec.Struct, frozen=True):
     """What a tool run is found by: hashes of its arguments and its result, 0 where not recorded, and what joins it."""
 
     arguments_hash: int

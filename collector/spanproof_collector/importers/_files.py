@@ -2,7 +2,6 @@
 
 import codecs
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+from zlib_ng import zlib_ng as zlib
 
 from spanproof_collector.importers._found import Damage
 from spanproof_collector.model.values import Json
@@ -219,7 +219,7 @@ class ReadableFile:
                     member = zlib.decompressobj(_GZIP_WINDOW)
                 try:
                     part = member.decompress(rest, _CHUNK)
-                except zlib.error as error:
+                except zlib.error as error:  # type: ignore[misc]  # its stub takes the class for an instance
                     self.damage = f"the gzip is damaged: {error}"
                     return
                 if part:

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
-from zlib import crc32
 
 import msgspec
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -16,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
+from zlib_ng.zlib_ng import crc32
 
 from spanproof_collector.dialects import LogProjection, Projection, project, project_log
 from spanproof_collector.model.spans import SPAN_KINDS, STATUS_CODES, SpanEvent

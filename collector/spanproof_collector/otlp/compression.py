@@ -1,8 +1,9 @@
 """Unpacks gzip, deflate and zstd bodies, and stops while unpacking when they grow past the limit."""
 
 import sys
-import zlib
 from typing import Final
+
+from zlib_ng import zlib_ng as zlib
 
 from spanproof_collector.errors import DecodeError
 
@@ -66,7 +67,7 @@ def _inflate(body: bytes, name: str, window: int, limit: int) -> bytes:
         while not member.eof:
             try:
                 part = member.decompress(rest, _CHUNK)
-            except zlib.error as error:
+            except zlib.error as error:  # type: ignore[misc]  # its stub takes the class for an instance
                 raise DecodeError(f"the body is not {name}, as its content encoding says: {error}") from error
             rest = member.unconsumed_tail
             size += len(part)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Set
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -19,7 +19,7 @@ Rows = Mapping[Trace, Mapping[str, bytes]]
 """Content rows: of each trace the texts by their hashes."""
 
 
-class _List(NamedTuple):
+class _List(msgspec.Struct, frozen=True, gc=False):
     """A list that was placed: its text without the closing bracket, how it is joined, and what the row holds."""
 
     stem: bytes

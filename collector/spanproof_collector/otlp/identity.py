@@ -2,11 +2,11 @@
 
 from hashlib import sha256
 from typing import Final
-from zlib import crc32
 
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.logs.v1 import logs_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
+from zlib_ng.zlib_ng import crc32
 
 from spanproof_collector.otlp.shallow import ShallowRecord
 from spanproof_instrumentation import semconv
@@ -14,7 +14,6 @@ from spanproof_instrumentation import semconv
 NO_TRACE: Final = b"\0" * 16
 NO_SPAN: Final = b"\0" * 8
 DEFAULT_PROJECT: Final = "default"
-_SIZE_LIMIT: Final = 2**40 - 1
 
 
 def broken_id(trace_id: bytes, span_id: bytes, parent: bytes) -> str:
@@ -76,8 +75,7 @@ def span_version(serialized: bytes, group_sum: int) -> int:
         serialized: the span's deterministic bytes.
         group_sum: CRC-32 of ``group_bytes``.
     """
-    size = len(serialized)
-    return (size if size < _SIZE_LIMIT else _SIZE_LIMIT) << 24 | crc32(serialized, group_sum) & 0xFFFFFF
+    return len(serialized) << 24 | crc32(serialized, group_sum) & 0xFFFFFF
 
 
 def record_id(serialized: bytes, group: bytes) -> str:
