@@ -50,6 +50,7 @@ def read_schema(text: str) -> tuple[Message, ...] | None:
         found = _decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
+    nested = text.count("[") + text.count("{") > DEEPEST - _ABOVE  # as few brackets as that cannot be too deep
     messages = []
     for each in found:
         if not each.parts:
@@ -62,7 +63,7 @@ def read_schema(text: str) -> tuple[Message, ...] | None:
             held = part.arguments if isinstance(part, _Call) else part.response
             if isinstance(held, str):
                 held = loose(held)
-            elif deeper_than(held, DEEPEST - _ABOVE):
+            elif nested and deeper_than(held, DEEPEST - _ABOVE):
                 return None
             if isinstance(part, _Call):
                 parts.append(CallPart(name=part.name or "", call_id=part.id or None, arguments=held))

@@ -7,7 +7,7 @@ and to the messages: one way for all that is odd.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.message import DecodeError as ProtobufError
@@ -48,12 +48,12 @@ def plain_groups(body: bytes) -> Iterator[Group]:
 def _plain_spans(bodies: Sequence[bytes]) -> Iterator[tuple[bytes, ShallowSpan]]:
     for body in bodies:
         try:
-            span = read_span(body)
+            span: Any = read_span(body)
         except ProtobufError as error:
             raise NotPlainError from error
         if span.SerializeToString() != body:  # it holds no maps, of which the order is to be settled
             raise NotPlainError
-        yield body, cast(ShallowSpan, span)
+        yield body, span
 
 
 def refuse_unplain_part(number: int, body: bytes) -> None:
