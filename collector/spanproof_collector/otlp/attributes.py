@@ -11,7 +11,7 @@ from opentelemetry.proto.common.v1 import common_pb2
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
 from spanproof_collector.otlp.content import TracePlacer
-from spanproof_collector.otlp.plain import ATTRIBUTE, refuse_unplain_part
+from spanproof_collector.otlp.plain import ATTRIBUTE, refuse_deep_part
 from spanproof_collector.otlp.wire import varint
 from spanproof_collector.store.values import SHORT, STRING
 
@@ -50,19 +50,19 @@ def read_attributes(
     """Return keys, type numbers and texts in the order sent, and the values by key, of duplicates the last one.
 
     Args:
-        bodies: the protobuf bytes of each KeyValue, as we spell it.
+        bodies: the protobuf bytes of each KeyValue.
         placer: takes long texts out of line; ``None`` where every text stays in the row.
-        sent: the bytes are as they were sent, and nobody has looked whether we would spell them so.
+        sent: the bytes are as they were sent, and nobody has looked whether they can be read.
 
     Raises:
-        NotPlainError: an attribute, as sent, is not spelled as we would.
+        ProtobufError: an attribute, as sent, cannot be read.
     """
 
     def read(body: bytes) -> _Attribute:
         found = _cut(body)
         if found is None:
             if sent:
-                refuse_unplain_part(ATTRIBUTE, body)
+                refuse_deep_part(ATTRIBUTE, body)
             pair = _parse(body)
             key = pair.key
             kind, text, value = _read(pair.value)

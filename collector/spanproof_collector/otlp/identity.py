@@ -72,7 +72,7 @@ def span_version(serialized: bytes, group_sum: int) -> int:
     """Return the version of a span: richness first; of equally rich ones the same stands in whatever order they come.
 
     Args:
-        serialized: the span's deterministic bytes.
+        serialized: the span's bytes: as sent, or as protobuf spells it.
         group_sum: CRC-32 of ``group_bytes``.
     """
     return len(serialized) << 24 | crc32(serialized, group_sum) & 0xFFFFFF

@@ -1,17 +1,13 @@
-"""Traces requests as nearly every sender spells them, read without making messages of all that is in them.
+"""Traces requests as they were sent, read without making messages of all that is in them.
 
-A request is plain where each of its spans has valid ids and is spelled as protobuf spells it itself: fields in order,
-nothing twice, lengths and numbers as short as can be. Then the bytes of a span are those by which its version is told,
-and its attributes can be taken out of them. Whatever is not plain, and whatever cannot be read, is left to ``decode``
-and to the messages: one way for all that is odd.
+The bytes of a span are those by which its version is told, and its attributes are taken out of them one by one. A
+request with a span that is rejected, and one that cannot be read, is left to ``decode``, which says what is wrong.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool
-from google.protobuf.message import DecodeError as ProtobufError
-from google.protobuf.message import Message
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
@@ -27,19 +23,16 @@ _Field: Final = descriptor_pb2.FieldDescriptorProto
 
 
 class NotPlainError(Exception):
-    """Something in a request is not spelled as protobuf spells it, or cannot be read."""
+    """Something in a request is rejected, or cannot be read."""
 
 
 def plain_groups(body: bytes) -> Iterator[Group]:
     """Yield the groups of a request as it was sent; attributes, events and links are not looked into.
 
     Raises:
-        NotPlainError: the request is not plain, as far as it was looked at.
+        ProtobufError: the request cannot be read, as far as it was looked at.
     """
-    try:
-        request = cast(_Request, _read_request(body))
-    except ProtobufError as error:
-        raise NotPlainError from error
+    request = cast(_Request, _read_request(body))
     for group in request.groups:
         for scope in group.scopes:
             yield Group(group.resource, group.schema_url, scope.scope, scope.schema_url, _plain_spans(scope.spans))
@@ -47,33 +40,22 @@ def plain_groups(body: bytes) -> Iterator[Group]:
 
 def _plain_spans(bodies: Sequence[bytes]) -> Iterator[tuple[bytes, ShallowSpan]]:
     for body in bodies:
-        try:
-            span: Any = read_span(body)
-        except ProtobufError as error:
-            raise NotPlainError from error
-        if span.SerializeToString() != body:  # it holds no maps, of which the order is to be settled
-            raise NotPlainError
+        span: Any = read_span(body)
         yield body, span
 
 
-def refuse_unplain_part(number: int, body: bytes) -> None:
-    """Return where a part of a span is spelled as protobuf spells it.
+def refuse_deep_part(number: int, body: bytes) -> None:
+    """Return where protobuf reads a part of a span also inside a request, where it is nested deeper.
 
     Args:
         number: the field of a span that it stands in.
         body: the part as it was sent.
 
     Raises:
-        NotPlainError: it is not, or cannot be read.
+        ProtobufError: it does not.
     """
-    try:
-        part = _READERS[number](body)
-        if len(body) >= _FLAT:
-            ExportTraceServiceRequest.FromString(alone(spelled(number, body)))
-    except ProtobufError as error:
-        raise NotPlainError from error
-    if part.SerializeToString(deterministic=True) != body:
-        raise NotPlainError
+    if len(body) >= _FLAT:
+        ExportTraceServiceRequest.FromString(alone(spelled(number, body)))
 
 
 _PARTS: Final = trace_pb2.Span.DESCRIPTOR.fields_by_name
@@ -81,12 +63,6 @@ ATTRIBUTE: Final = _PARTS["attributes"].number
 EVENT: Final = _PARTS["events"].number
 LINK: Final = _PARTS["links"].number
 """Of a span's fields the numbers of those that hold messages."""
-
-_READERS: Final[dict[int, Callable[[bytes], Message]]] = {
-    ATTRIBUTE: common_pb2.KeyValue.FromString,
-    EVENT: trace_pb2.Span.Event.FromString,
-    LINK: trace_pb2.Span.Link.FromString,
-}
 
 
 class _Scope(Protocol):
