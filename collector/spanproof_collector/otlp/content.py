@@ -48,8 +48,9 @@ class Sent:
     Two generations: when the young one is full it becomes the old one, so a lookup costs two set probes and no order
     has to be kept. Forgetting costs a row that is written twice, nothing else.
 
-    ``deletions`` is the store's count of deletions that this memory is true of. ``stems`` is how many bytes of lists
-    are kept for the next request to go on from: none where each request tells of its traces to their end.
+    ``limit`` is how many are remembered, traces and texts together. ``deletions`` is the store's count of deletions
+    that this memory is true of. ``stems`` is how many bytes of lists are kept for the next request to go on from: none
+    where each request tells of its traces to their end.
     """
 
     def __init__(self, limit: int = _SENT, deletions: int = 0, stems: int = _STEMS) -> None:
@@ -68,7 +69,7 @@ class Sent:
 
     def add(self, rows: Rows) -> None:
         """Remember rows that the store has made durable."""
-        count = sum(map(len, rows.values()))
+        count = len(rows) + sum(map(len, rows.values()))
         if self._count + count > self._half:
             self._old, self._young, self._count = self._young, {}, 0
         self._count += count
@@ -169,7 +170,7 @@ class TracePlacer:
             known += len(before.separator)
         else:
             before, known = _NOTHING, len(_NOTHING.stem)
-        rest = b"[" + body[known:]
+        rest = body if known == 1 else b"[" + body[known:]
         try:
             elements = _elements(rest)
         except (msgspec.MsgspecError, RecursionError):

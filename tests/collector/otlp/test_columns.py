@@ -259,7 +259,7 @@ def test_a_short_attribute_whose_text_is_long_goes_out_of_line_each_time() -> No
 
 
 def test_what_was_sent_is_forgotten_in_the_order_sent() -> None:
-    sent = Sent(limit=4)
+    sent = Sent(limit=8)  # of a trace and a text each
     for number in range(6):
         sent.add({("p", "t"): {str(number): b""}})
     young, old = sent.of_trace(("p", "t"))
