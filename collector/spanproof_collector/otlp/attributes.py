@@ -21,8 +21,8 @@ _SHORT: Final = 128
 _MOST_KNOWN: Final = 20_000
 """So many attributes are remembered, some 10 MB; then all are forgotten, and the common ones are back at once."""
 
-_Attribute: TypeAlias = tuple[str, int, str, Value]
-"""Key, type number, text, value. They are shared by spans: nobody may change a value in place."""
+_Attribute: TypeAlias = tuple[str, int, str, tuple[str, Value]]
+"""Key, type number, text, and key with value for a dict. Spans share them: nobody may change a value in place."""
 
 _known: Final[dict[bytes, _Attribute]] = {}
 _met: Final[set[int]] = set()
@@ -77,19 +77,18 @@ def read_attributes(
             if (code := hash(body)) in _met:
                 if len(_known) >= _MOST_KNOWN:
                     _known.clear()
-                _known[body] = key, kind, text, value
+                _known[body] = key, kind, text, (key, value)
             else:
                 if len(_met) >= _MOST_KNOWN:
                     _met.clear()
                 _met.add(code)
-        return key, kind, text, value
+        return key, kind, text, (key, value)
 
     known = _known.get
     found: list[Any] = []  # all of them in one list: to cut it in four costs half of what transposing tuples does
     for body in bodies:
         found += known(body) or read(body) if len(body) < _SHORT else read(body)
-    keys = found[::4]
-    return keys, bytes(found[1::4]), found[2::4], dict(zip(keys, found[3::4], strict=False))
+    return found[::4], bytes(found[1::4]), found[2::4], dict(found[3::4])
 
 
 def _cut(body: bytes) -> tuple[str, str, bytes] | None:
