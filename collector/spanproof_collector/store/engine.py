@@ -40,6 +40,8 @@ _SETTINGS: Final = """\
         <min_columns_to_activate_adaptive_write_buffer>1</min_columns_to_activate_adaptive_write_buffer>
         <!-- Replaced parts go one by one: from 100 on the engine would start 128 threads for them, and keep those. -->
         <concurrent_part_removal_threshold>1000000</concurrent_part_removal_threshold>
+        <!-- No statistics of columns: they are a tenth of the disk, and a statement reads those of every part. -->
+        <auto_statistics_types></auto_statistics_types>
     </merge_tree>
 </clickhouse>
 """

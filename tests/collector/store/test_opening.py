@@ -204,4 +204,5 @@ def test_the_engine_keeps_to_the_settings_that_it_is_given(tmp_path: Path) -> No
         "merge_selector_base": "10",
         "min_columns_to_activate_adaptive_write_buffer": "1",
         "concurrent_part_removal_threshold": "1000000",
+        "auto_statistics_types": "",
     }
