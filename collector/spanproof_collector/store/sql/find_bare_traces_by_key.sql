@@ -7,3 +7,4 @@ UNION ALL
 SELECT DISTINCT project, trace_id FROM log_steps
 WHERE hasAny(join_keys, {values:Array(String)}) AND session_id IN ('') AND trial_id IN ('') AND trace_id != ''
 LIMIT {limit:UInt32}
+SETTINGS max_threads = 1

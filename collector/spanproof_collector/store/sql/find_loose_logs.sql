@@ -13,3 +13,4 @@ FROM
 GROUP BY project, session_id, trial_id
 ORDER BY first, project, session_id, trial_id
 LIMIT {limit:UInt32}
+SETTINGS max_threads = 1

@@ -2,3 +2,4 @@
 SELECT trace_id, toString(hash), body
 FROM content
 WHERE project = {project:String} AND trace_id IN {traces:Array(String)}
+SETTINGS max_threads = 1

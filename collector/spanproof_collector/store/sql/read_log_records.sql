@@ -4,3 +4,4 @@ SELECT trace_id, span_id, record_id, time_unix_nano, observed_unix_nano, severit
        toUnixTimestamp64Milli(ingested_at) AS received_milli
 FROM log_records
 WHERE project = {project:String} AND trace_id IN {traces:Array(String)}
+SETTINGS max_threads = 1

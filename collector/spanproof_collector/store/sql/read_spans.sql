@@ -6,3 +6,4 @@ SELECT trace_id, span_id, parent_span_id, start_unix_nano, end_unix_nano, name, 
        toUnixTimestamp64Milli(ingested_at) AS received_milli
 FROM spans
 WHERE project = {project:String} AND trace_id IN {traces:Array(String)}
+SETTINGS max_threads = 1
