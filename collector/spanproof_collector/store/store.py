@@ -9,7 +9,7 @@ import hashlib
 import struct
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
@@ -181,11 +181,17 @@ class Store:
         with self._failing(f"run {query.value}"), self._connection() as connection:
             connection.client.command(query.sql, parameters=dict(parameters or {}))
 
-    def read_traces(self, traces: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Records]:
+    def read_traces(
+        self, traces: Sequence[tuple[str, str]], *, logless: Collection[tuple[str, str]] = ()
+    ) -> dict[tuple[str, str], Records]:
         """Return what is stored of these traces, each (project, trace id); a trace that is not here is left out.
 
         Of several versions of a span the richest stands. Content is joined back byte for byte; a value whose content
         row is missing reads as ``None`` and is named in ``Records.lost``.
+
+        Args:
+            traces: which.
+            logless: those of them that are known to have no log records: none are looked for.
         """
         by_project: dict[str, dict[str, None]] = defaultdict(dict)
         for project, trace_id in traces:
@@ -196,7 +202,8 @@ class Store:
             asked = list(trace_ids)
             for first in range(0, len(asked), _TRACES_PER_READ):
                 some = asked[first : first + _TRACES_PER_READ]
-                for trace_id, records in self._read_some(project, some, shared):
+                logged = [trace_id for trace_id in some if (project, trace_id) not in logless]
+                for trace_id, records in self._read_some(project, some, logged, shared):
                     found[project, trace_id] = records
         return found
 
@@ -258,15 +265,18 @@ class Store:
         """Close it."""
         self.close()
 
-    def _read_some(self, project: str, traces: list[str], shared: Shared) -> Iterator[tuple[str, Records]]:
+    def _read_some(
+        self, project: str, traces: list[str], logged: list[str], shared: Shared
+    ) -> Iterator[tuple[str, Records]]:
         parameters = {"project": project, "traces": traces}
         spans: dict[str, list[Row]] = defaultdict(list)
         logs: dict[str, list[Row]] = defaultdict(list)
         content: dict[str, dict[str, str]] = defaultdict(dict)
         for row in self.rows(Query.READ_SPANS, parameters):
             spans[cast(str, row[0])].append(row)
-        for row in self.rows(Query.READ_LOG_RECORDS, parameters):
-            logs[cast(str, row[0])].append(row)
+        if logged:
+            for row in self.rows(Query.READ_LOG_RECORDS, {"project": project, "traces": logged}):
+                logs[cast(str, row[0])].append(row)
         for trace_id, digest, body in cast("list[tuple[str, str, str]]", self.rows(Query.READ_CONTENT, parameters)):
             content[trace_id][digest] = body
         for trace_id in traces:

@@ -174,7 +174,7 @@ class _Search:
             if key in keys:
                 rows[key].append(row[2:])
         for key, known in rows.items():
-            starts, ends, sessions, labels, protocol, received, *names, joins = zip(*known, strict=True)
+            starts, ends, sessions, labels, protocol, received, logged, *names, joins = zip(*known, strict=True)
             self._keys[key] = frozenset(chain.from_iterable(cast("Sequence[list[str]]", joins)))
             yield trace_info(
                 (
@@ -184,6 +184,7 @@ class _Search:
                     *(sorted({*cast("Sequence[str]", some)} - {""}) for some in (sessions, labels)),
                     all(protocol),
                     max(cast("Sequence[int]", received)),
+                    any(logged),
                     *({*cast("Sequence[str]", some)} - {""} for some in names),
                 )
             )

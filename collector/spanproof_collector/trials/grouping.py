@@ -45,6 +45,9 @@ class TraceInfo:
     received: int = 0
     """When the last of it came, to the millisecond."""
 
+    logged: bool = True
+    """False where no log record names it."""
+
     loose: bool = False
     """True for log records that name no trace; its id is only a name then."""
 

@@ -36,7 +36,7 @@ def list_components(store: Store, *, unit: Unit = "session") -> Listing:
 
 def trace_info(row: Sequence[object]) -> TraceInfo:
     """Return what a row of LIST_TRACES says."""
-    project, trace_id, start, end, sessions, labels, protocol, received, *names = row
+    project, trace_id, start, end, sessions, labels, protocol, received, logged, *names = row
     return TraceInfo(
         project=cast(str, project),
         trace_id=cast(str, trace_id),
@@ -46,6 +46,7 @@ def trace_info(row: Sequence[object]) -> TraceInfo:
         labels=tuple(cast("list[str]", labels)),
         protocol=bool(protocol),
         received=cast(int, received) * 1_000_000,
+        logged=bool(logged),
         names={field: frozenset(cast("list[str]", values)) for field, values in zip(_NAMES, names, strict=True)},
     )
 

@@ -135,7 +135,9 @@ def read_components(
     ]
     total, done = sum(map(len, groups)), 0
     for batch in _batches(iter(groups)):
-        records = store.read_traces([trace.key for group in batch for trace in group if not trace.loose])
+        stored = [trace for group in batch for trace in group if not trace.loose]
+        logless = {trace.key for trace in stored if not trace.logged}
+        records = store.read_traces([trace.key for trace in stored], logless=logless)
         names = {listing.loose[trace.key].key: trace.key for group in batch for trace in group if trace.loose}
         found = read_loose_logs(store, [listing.loose[key] for key in names.values()])
         records |= {names[key]: each for key, each in found.items()}

@@ -184,10 +184,10 @@ def test_many_long_names_of_traces_can_be_asked_for_at_once(any_store: Store) ->
 
 
 def test_an_answer_can_be_read_in_blocks_while_others_ask(any_store: Store) -> None:
-    put_spans(any_store, *[span_row(span_id=str(index), start_unix_nano=index) for index in range(20_000)])
+    put_spans(any_store, *[span_row(trace_id=f"{index:032x}") for index in range(20_000)])
 
     sizes = []
-    for block in any_store.blocks(Query.READ_SPANS, {"project": "default", "traces": [TRACE]}):
+    for block in any_store.blocks(Query.LIST_STORED_TRACES):
         sizes.append(len(block))
         assert any_store.rows(Query.READ_SCHEMA_VERSION)
 

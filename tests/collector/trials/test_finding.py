@@ -1,6 +1,6 @@
 """What is found of some trials is what the list of everything says of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -132,9 +132,11 @@ def test_a_store_of_before_is_searched_and_its_rows_get_their_filters(tmp_path: 
     with open_store(address) as store:
         assert list(read_trials(store, Filter(trials=("t-1",)))) == [old]
         with store._connection() as connection:
-            connection.client.command("ALTER TABLE steps MATERIALIZE INDEX trials SETTINGS mutations_sync = 2")
-            sql = "SELECT min(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND table = 'steps'"
-            assert connection.client.query(sql).result_rows[0][0] > 0
+            for table, index in (("steps", "trials"), ("spans", "traces")):
+                connection.client.command(f"ALTER TABLE {table} MATERIALIZE INDEX {index} SETTINGS mutations_sync = 2")
+                sql = "SELECT min(secondary_indices_compressed_bytes) FROM system.parts WHERE active"
+                sql += f" AND table = '{table}'"
+                assert connection.client.query(sql).result_rows[0][0] > 0
 
 
 def test_what_goes_on_from_a_trial_is_looked_for_only_where_something_has_no_session(store: Store) -> None:
@@ -148,3 +150,36 @@ def test_what_goes_on_from_a_trial_is_looked_for_only_where_something_has_no_ses
     used = [str(line).strip() for line in plan]
     assert {"Name: trials", "Name: sessions"} <= set(used), used
     assert "Granules: 0/1" in used, used
+
+
+def test_a_part_that_has_nothing_of_a_trace_is_not_opened_for_it(store: Store) -> None:
+    names = sorted("abcde", key=trace_id)
+    # each part holds ids below and above the one that is asked for
+    for part in ((0, 4), (1, 3), (2,)):
+        put(store, traces(*(span("run", agent(), trace=names[place], key=names[place]) for place in part)))
+    one = trace_id(names[2]).hex()
+    asked_for = {"project": "default", "projects": ["default"], "traces": [one]}
+
+    for query in (Query.READ_SPANS, Query.LIST_SOME_TRACES):
+        plan = [str(line).strip() for (line,) in store.select("plan", f"EXPLAIN indexes = 1 {query.sql}", asked_for)]
+        of_filter = plan[plan.index("Name: traces") :]
+        assert next(line for line in of_filter if line.startswith("Parts:")) == "Parts: 1/3", plan
+
+
+def test_log_records_are_looked_for_only_where_there_are_some(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, *_many_ways())
+    every = list(read_trials(store))
+    asked_for: list[Query] = []
+    rows = Store.rows
+
+    def told(store: Store, query: Query, parameters: Mapping[str, object] | None = None) -> list[tuple[object, ...]]:
+        asked_for.append(query)
+        return rows(store, query, parameters)
+
+    monkeypatch.setattr(Store, "rows", told)
+
+    assert len(list(read_trials(store, Filter(trials=("t-2",))))) == 1
+    assert Query.READ_LOG_RECORDS not in asked_for
+    (of_history,) = read_trials(store, Filter(trials=("s-2",)))
+    assert Query.READ_LOG_RECORDS in asked_for
+    assert of_history in every

@@ -1,7 +1,7 @@
 -- Which traces are there, from when to when, and by which sessions, labels and names can they be asked for?
 SELECT project, trace_id, min(first) AS first, max(last) AS last,
        arraySort(groupUniqArrayArray(sessions)), arraySort(groupUniqArrayArray(trials)),
-       min(protocol), max(received),
+       min(protocol), max(received), max(logged),
        groupUniqArrayArray(tasks), groupUniqArrayArray(suites), groupUniqArrayArray(variants)
 FROM
 (
@@ -9,6 +9,7 @@ FROM
            groupUniqArrayIf(session_id, session_id != '') AS sessions, groupUniqArrayIf(trial_id, trial_id != '') AS trials,
            min(dialect = 'mcp' AND kind = 'other') AS protocol,
            max(toUnixTimestamp64Milli(ingested_at)) AS received,
+           0 AS logged,
            groupUniqArrayIf(toString(task_id), task_id != '') AS tasks,
            groupUniqArrayIf(toString(suite), suite != '') AS suites,
            groupUniqArrayIf(toString(variant), variant != '') AS variants
@@ -19,6 +20,7 @@ FROM
            groupUniqArrayIf(session_id, session_id != '') AS sessions, groupUniqArrayIf(trial_id, trial_id != '') AS trials,
            0 AS protocol,
            max(toUnixTimestamp64Milli(ingested_at)) AS received,
+           1 AS logged,
            [] AS tasks, [] AS suites, [] AS variants
     FROM log_steps
     WHERE trace_id != ''
