@@ -11,7 +11,7 @@ from tests.faults.lane import POINTS, Lane
 from tests.faults.zygote import Zygote
 
 _LANES = 2
-_RUNS = int(os.environ.get("SPANPROOF_FAULT_RUNS", "80"))
+_RUNS = int(os.environ.get("SPANPROOF_FAULT_RUNS", "200"))
 _SEED = int(os.environ.get("SPANPROOF_FAULT_SEED", SEED))
 
 
