@@ -1,4 +1,4 @@
-"""Kills servers for as long as asked: ``python -m tests.faults --runs 1000``."""
+"""Kills the servers of one lane: ``python -m tests.faults --runs 25``, to see again what a test found."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ SEED = 20_261_130
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000, help="in each lane")
+    parser.add_argument("--runs", type=int, default=25)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--lane", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)

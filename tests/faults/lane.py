@@ -49,6 +49,19 @@ class Summary:
     seconds: float = 0.0
 
 
+def sum_of(summaries: Iterable[Summary]) -> Summary:
+    """Return what the runs of some lanes came to; seconds are those of each, one after the other."""
+    total = Summary()
+    for each in summaries:
+        total.killed += each.killed
+        total.acknowledged += each.acknowledged
+        total.resent += each.resent
+        total.spans += each.spans
+        total.trials += each.trials
+        total.seconds += each.seconds
+    return total
+
+
 @dataclass(slots=True)
 class _Run:
     number: int
