@@ -121,7 +121,7 @@ def test_with_the_collector_down_the_process_ends_in_bounded_time_with_its_own_e
 
 
 def test_flush_says_whether_everything_left(http_sink: Sink) -> None:
-    asked = "from spanproof_instrumentation import flush\nprint(flush(0.3))\nimport os\nos._exit(0)"
+    asked = "from spanproof_instrumentation import flush\nprint(flush(0.3), flush=True)\nimport os\nos._exit(0)"
     assert run(program(f"endpoint={http_sink.address!r}") + asked).stdout == "True\n"
     assert run(program("endpoint='http://127.0.0.1:9'") + asked).stdout == "False\n"
 
