@@ -23,7 +23,7 @@ _Field: Final = descriptor_pb2.FieldDescriptorProto
 
 
 class NotPlainError(Exception):
-    """Something in a request is rejected, or cannot be read."""
+    """A span of a request is rejected."""
 
 
 def plain_groups(body: bytes) -> Iterator[Group]:
