@@ -165,8 +165,8 @@ def _convert_spans(
                 rejected += _rejected("traces", (Refused(reason, body),), origin)
                 continue
             trace_id = trace.hex()
-            place = placer.of_trace(project_name, trace_id)
-            keys, types, texts, values = read_attributes(span.attributes, place, sent=plain)
+            of_trace = placer.of_trace(project_name, trace_id)
+            keys, types, texts, values = read_attributes(span.attributes, of_trace, sent=plain)
             events = span.events
             links = span.links
             if plain and (events or links):
@@ -194,9 +194,9 @@ def _convert_spans(
                     types,
                     texts,
                     span.dropped_attributes_count,
-                    _events(happened, place) if happened else "",
+                    _events(happened, of_trace) if happened else "",
                     span.dropped_events_count,
-                    _links(map(_read_link, links), place) if links else "",
+                    _links(map(_read_link, links), of_trace) if links else "",
                     span.dropped_links_count,
                     resource,
                     scope,
@@ -244,11 +244,11 @@ def convert_logs(
             shared = group_bytes(group.resource, group.schema_url, scope_logs.scope, scope_logs.schema_url)
             for serialized, record in shallow_records(scope_logs):
                 trace_id, span_id = log_ids(record)
-                place = placer.of_trace(project_name, trace_id) if trace_id else None
-                keys, types, texts, values = read_attributes(record.attributes, place)
+                of_trace = placer.of_trace(project_name, trace_id) if trace_id else None
+                keys, types, texts, values = read_attributes(record.attributes, of_trace)
                 body_type, body, body_value = _read(record.body)
-                if place is not None:
-                    body_type, body = place.place(body_type, body)
+                if of_trace is not None:
+                    body_type, body = of_trace.place(body_type, body)
                 severity = record.severity_number
                 event_name = record.event_name or older_event_name(values)
                 rows.append(
