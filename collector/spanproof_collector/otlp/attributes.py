@@ -58,37 +58,38 @@ def read_attributes(
         ProtobufError: an attribute, as sent, cannot be read.
     """
 
-    def read(body: bytes) -> _Attribute:
-        found = _cut(body)
-        if found is None:
-            if sent:
-                refuse_deep_part(ATTRIBUTE, body)
-            pair = _parse(body)
-            key = pair.key
-            kind, text, value = _read(pair.value)
-            raw = text.encode() if len(text) >= SHORT else b""
-        else:
-            key, text, raw = found
-            kind, value = STRING, text
-        if len(text) >= SHORT:
-            if placer is not None:
-                kind, text = placer.place(kind, text, raw)
-        elif len(body) < _SHORT:
-            if (code := hash(body)) in _met:
-                if len(_known) >= _MOST_KNOWN:
-                    _known.clear()
-                _known[body] = key, kind, text, (key, value)
-            else:
-                if len(_met) >= _MOST_KNOWN:
-                    _met.clear()
-                _met.add(code)
-        return key, kind, text, (key, value)
-
     known = _known.get
     found: list[Any] = []  # all of them in one list: to cut it in four costs half of what transposing tuples does
     for body in bodies:
-        found += known(body) or read(body) if len(body) < _SHORT else read(body)
+        found += known(body) or _read_new(body, placer, sent) if len(body) < _SHORT else _read_new(body, placer, sent)
     return found[::4], bytes(found[1::4]), found[2::4], dict(found[3::4])
+
+
+def _read_new(body: bytes, placer: TracePlacer | None, sent: bool) -> _Attribute:
+    cut = _cut(body)
+    if cut is None:
+        if sent:
+            refuse_deep_part(ATTRIBUTE, body)
+        pair = _parse(body)
+        key = pair.key
+        kind, text, value = _read(pair.value)
+        raw = text.encode() if len(text) >= SHORT else b""
+    else:
+        key, text, raw = cut
+        kind, value = STRING, text
+    if len(text) >= SHORT:
+        if placer is not None:
+            kind, text = placer.place(kind, text, raw)
+    elif len(body) < _SHORT:
+        if (code := hash(body)) in _met:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            _known[body] = key, kind, text, (key, value)
+        else:
+            if len(_met) >= _MOST_KNOWN:
+                _met.clear()
+            _met.add(code)
+    return key, kind, text, (key, value)
 
 
 def _cut(body: bytes) -> tuple[str, str, bytes] | None:

@@ -166,7 +166,7 @@ def _convert_spans(
                 continue
             trace_id = trace.hex()
             of_trace = placer.of_trace(project_name, trace_id)
-            keys, types, texts, values = read_attributes(span.attributes, of_trace, sent=plain)
+            keys, types, texts, values = read_attributes(span.attributes[:], of_trace, sent=plain)
             events = span.events
             links = span.links
             if plain and (events or links):
