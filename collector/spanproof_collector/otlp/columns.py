@@ -37,7 +37,7 @@ from spanproof_collector.otlp.identity import (
 )
 from spanproof_collector.otlp.plain import EVENT, LINK, NotPlainError, plain_groups, refuse_deep_part
 from spanproof_collector.otlp.refused import Refused
-from spanproof_collector.otlp.shallow import Group, shallow_groups, shallow_records
+from spanproof_collector.otlp.shallow import Group, read_span, shallow_records, spelled_groups
 
 _logger = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -127,7 +127,7 @@ def convert_traces(
         origin: where the request came from.
         refused: what of it could not be read.
     """
-    return _convert_spans(shallow_groups(request), sent, origin, _rejected("traces", refused, origin), plain=False)
+    return _convert_spans(spelled_groups(request), sent, origin, _rejected("traces", refused, origin), plain=False)
 
 
 def convert_plain_traces(body: bytes, sent: Sent, origin: Origin = WIRE) -> Batch | None:
@@ -156,7 +156,8 @@ def _convert_spans(
         scope = _scope(group.scope, group.scope_url)
         scope_name = group.scope.name
         group_sum = crc32(group_bytes(group.resource, group.resource_url, group.scope, group.scope_url))
-        for body, span in group.spans:
+        for body in group.spans:
+            span = read_span(body)
             trace, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
             reason = broken_id(trace, span_id, parent)
             if reason:

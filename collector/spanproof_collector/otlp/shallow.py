@@ -4,7 +4,7 @@ Python pays for each message it touches. Of 25 attributes of a span 20 are spell
 are looked up (``attributes``), and nothing in them is parsed or copied again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -58,26 +58,21 @@ class ShallowRecord(Protocol):
 
 
 class Group(NamedTuple):
-    """The spans of one scope of one resource: each with its bytes as protobuf spells them, and its fields."""
+    """The spans of one scope of one resource, each as bytes."""
 
     resource: resource_pb2.Resource
     resource_url: str
     scope: common_pb2.InstrumentationScope
     scope_url: str
-    spans: Iterator[tuple[bytes, ShallowSpan]]
+    spans: Iterable[bytes]
 
 
-def shallow_groups(request: ExportTraceServiceRequest) -> Iterator[Group]:
-    """Yield the groups of a request."""
+def spelled_groups(request: ExportTraceServiceRequest) -> Iterator[Group]:
+    """Yield the groups of a request; the bytes of a span are those that protobuf spells it with."""
     for group in request.resource_spans:
         for scope in group.scope_spans:
-            yield Group(group.resource, group.schema_url, scope.scope, scope.schema_url, _shallow_spans(scope))
-
-
-def _shallow_spans(scope_spans: trace_pb2.ScopeSpans) -> Iterator[tuple[bytes, ShallowSpan]]:
-    for span in scope_spans.spans:
-        body = span.SerializeToString(deterministic=True)
-        yield body, cast(ShallowSpan, read_span(body))
+            spans = (span.SerializeToString(deterministic=True) for span in scope.spans)
+            yield Group(group.resource, group.schema_url, scope.scope, scope.schema_url, spans)
 
 
 def shallow_records(scope_logs: logs_pb2.ScopeLogs) -> Iterator[tuple[bytes, ShallowRecord]]:
@@ -117,4 +112,5 @@ def parser(name: str) -> Callable[[bytes], Message]:
 
 
 _describe()
-read_span, _read_record = parser("Span"), parser("LogRecord")
+read_span = cast(Callable[[bytes], ShallowSpan], parser("Span"))
+_read_record = parser("LogRecord")
