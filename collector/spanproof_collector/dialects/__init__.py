@@ -172,7 +172,8 @@ def user_keys() -> tuple[str, ...]:
 
 def _first_word(attributes: Attributes, keys: Sequence[str]) -> str:
     for key in keys:
-        if key in attributes and (found := word(attributes, key)):
+        value = attributes.get(key)
+        if value is not None and (found := value if isinstance(value, str) else spelled(value)):
             return found
     return ""
 

@@ -129,7 +129,7 @@ class ToolKeys(msgspec.Struct, frozen=True):
 
 def of_tool(run: ToolRun) -> ToolKeys:
     """Return the hashes of a tool run, and the keys of one that names its call."""
-    result_hash = 0 if isinstance(run.result, Absent) else digest64(run.result)
+    result_hash = 0 if isinstance(run.result, Absent) else _digest64(_canonical_bytes(run.result))
     if isinstance(run.arguments, Absent):
         return ToolKeys(0, result_hash, {f"answered:{run.call_id}"} if run.call_id else set())
     spelled = _canonical_bytes(run.arguments)

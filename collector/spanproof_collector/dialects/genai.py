@@ -25,7 +25,9 @@ class GenAI(Dialect):
 
     def read(self, span: SpanView) -> Reading | None:
         """What the span says, by its operation; what it lacks, its events may say."""
-        reading = with_events(read_operation(span.attributes, history=span.history), span)
+        reading = read_operation(span.attributes, history=span.history)
+        if span.events:
+            reading = with_events(reading, span)
         if isinstance(reading, ToolRun) and span.scope == IMPORTED:
             return replace(reading, truncated_values=0)  # a recording is no exporter: nothing cuts its values
         return reading

@@ -66,21 +66,34 @@ def read_attributes(
 
 
 def _read_new(body: bytes, placer: TracePlacer | None, sent: bool) -> _Attribute:
-    cut = _cut(body)
-    if cut is None:
+    size = len(body)
+    at = body[1] + 2 if size > 1 else size  # where the value begins
+    key = _keys.get(body[:at]) or _read_key(body[:at])
+    start = at + 4  # where the text does; before it stand two tags and two lengths, and there is one way to spell them
+    if size - start < len(_HEADS):
+        plain = start <= size and body.startswith(_HEADS[size - start], at)
+    else:
+        length, head = _long_head(size - at)
+        start = at + length
+        plain = body[at:start] == head
+    raw = None
+    if key and plain:
+        raw = body[start:]
+        try:
+            text = value = raw.decode()
+            kind = STRING
+        except UnicodeDecodeError:
+            raw = None
+    if raw is None:
         if sent:
             refuse_deep_part(ATTRIBUTE, body)
         pair = _parse(body)
         key = pair.key
         kind, text, value = _read(pair.value)
-        raw = text.encode() if len(text) >= SHORT else b""
-    else:
-        key, text, raw = cut
-        kind, value = STRING, text
     if len(text) >= SHORT:
         if placer is not None:
             kind, text = placer.place(kind, text, raw)
-    elif len(body) < _SHORT:
+    elif size < _SHORT:
         if (code := hash(body)) in _met:
             if len(_known) >= _MOST_KNOWN:
                 _known.clear()
@@ -92,41 +105,29 @@ def _read_new(body: bytes, placer: TracePlacer | None, sent: bool) -> _Attribute
     return key, kind, text, (key, value)
 
 
-def _cut(body: bytes) -> tuple[str, str, bytes] | None:
-    """Return the key of a string spelled as we would, its text, and the text's bytes; ``None`` for whatever else.
-
-    The lengths must be spelled as short as can be and make up the whole, so there is one way to spell them.
-    """
-    size = len(body)
-    if size < 6 or body[0] != _KEY or not 0 < body[1] < 0x80:
-        return None
-    at = body[1] + 2
-    if size - at < _ONE_BYTE:
-        start = at + 4
-        if start > size or not body.startswith(_HEADS[size - start], at):
-            return None
-    else:
-        start = at + 6  # two bytes for each length
-        text, value = size - start, size - start + 3
-        if value < 1 << 14:
-            head = bytes((_VALUE, value & 0x7F | 0x80, value >> 7, _TEXT, text & 0x7F | 0x80, text >> 7))
-        else:
-            start = at + 8  # three bytes
-            text, value = size - start, size - start + 4
-            head = b"".join((b"\x12", varint(value), b"\x0a", varint(text)))
-        if text < 1 << 7 or body[at:start] != head:
-            return None
-    spelled = body[2:at]
+def _read_key(spelled: bytes) -> str:
+    """Return a key that is spelled as we would, in less than 128 bytes; ``""`` for whatever else."""
+    size = len(spelled) - 2
+    if not 0 < size < 0x80 or spelled[0] != _KEY or spelled[1] != size:
+        return ""
     try:
-        key = _keys.get(spelled)
-        if key is None:
-            if len(_keys) >= _MOST_KNOWN:
-                _keys.clear()
-            key = _keys[spelled] = spelled.decode()
-        raw = body[start:]
-        return key, raw.decode(), raw
+        key = spelled[2:].decode()
     except UnicodeDecodeError:
-        return None
+        return ""
+    if len(_keys) >= _MOST_KNOWN:
+        _keys.clear()
+    _keys[spelled] = key
+    return key
+
+
+def _long_head(size: int) -> tuple[int, bytes]:
+    """Return what stands before a text of 126 bytes or more in a value of so many bytes with its head, and its size."""
+    text = size - 6  # two bytes for each length
+    if text + 3 < 1 << 14:
+        value = text + 3
+        return 6, bytes((_VALUE, value & 0x7F | 0x80, value >> 7, _TEXT, text & 0x7F | 0x80, text >> 7))
+    text = size - 8  # three bytes
+    return 8, b"".join((b"\x12", varint(text + 4), b"\x0a", varint(text)))
 
 
 def spelled_attributes(pairs: Iterable[common_pb2.KeyValue], placer: TracePlacer | None) -> list[tuple[str, int, str]]:

@@ -7,10 +7,11 @@ The boundary at which a dialect that fails costs the projection of one span, and
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from google.protobuf.message import DecodeError as ProtobufError
+from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1 import common_pb2
@@ -37,7 +38,7 @@ from spanproof_collector.otlp.identity import (
 )
 from spanproof_collector.otlp.plain import EVENT, LINK, NotPlainError, plain_groups, refuse_deep_part
 from spanproof_collector.otlp.refused import Refused
-from spanproof_collector.otlp.shallow import Group, read_span, shallow_records, spelled_groups
+from spanproof_collector.otlp.shallow import Group, read_rest, read_span, shallow_records, spelled_groups
 
 _logger = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -168,11 +169,8 @@ def _convert_spans(
             trace_id = trace.hex()
             of_trace = placer.of_trace(project_name, trace_id)
             keys, types, texts, values = read_attributes(span.attributes[:], of_trace, sent=plain)
-            events = span.events
-            links = span.links
-            if plain and (events or links):
-                _refuse_deep_parts(events, links)
-            happened = tuple(map(_read_event, events)) if events else ()
+            rest = _read_rest(body, of_trace, sent=plain) if UnknownFieldSet(span) else _NO_REST
+            state, dropped, events, dropped_events, links, dropped_links, happened = rest
             kind = span.kind
             status = span.status
             code = status.code
@@ -189,16 +187,16 @@ def _convert_spans(
                     kind if 0 <= kind < len(SPAN_KINDS) else 0,
                     code if 0 <= code < len(STATUS_CODES) else 0,
                     status.message,
-                    span.trace_state,
+                    state,
                     span.flags,
                     keys,
                     types,
                     texts,
-                    span.dropped_attributes_count,
-                    _events(happened, of_trace) if happened else "",
-                    span.dropped_events_count,
-                    _links(map(_read_link, links), of_trace) if links else "",
-                    span.dropped_links_count,
+                    dropped,
+                    events,
+                    dropped_events,
+                    links,
+                    dropped_links,
                     resource,
                     scope,
                     span_version(body, group_sum),
@@ -215,10 +213,29 @@ def _convert_spans(
     return Batch(spans=spans, steps=steps, content=placer.finish(), rejected=tuple(rejected))
 
 
-def _refuse_deep_parts(events: Iterable[bytes], links: Iterable[bytes]) -> None:
-    for number, parts in ((EVENT, events), (LINK, links)):
-        for part in parts:
-            refuse_deep_part(number, part)
+_Rest: TypeAlias = tuple[str, int, str, int, str, int, tuple[trace_pb2.Span.Event, ...]]
+"""Trace state; dropped attributes; events as JSON, dropped ones; links as JSON, dropped ones; the events."""
+
+_NO_REST: Final[_Rest] = ("", 0, "", 0, "", 0, ())
+
+
+def _read_rest(body: bytes, placer: TracePlacer, *, sent: bool) -> _Rest:
+    rest = read_rest(body)
+    events, links = rest.events, rest.links
+    if sent:
+        for number, parts in ((EVENT, events), (LINK, links)):
+            for part in parts:
+                refuse_deep_part(number, part)
+    happened = tuple(map(_read_event, events))
+    return (
+        rest.trace_state,
+        rest.dropped_attributes_count,
+        _events(happened, placer) if happened else "",
+        rest.dropped_events_count,
+        _links(map(_read_link, links), placer) if links else "",
+        rest.dropped_links_count,
+        happened,
+    )
 
 
 def convert_logs(

@@ -181,9 +181,8 @@ class TracePlacer:
         separators = _SEPARATORS if before is _NOTHING else ((before.separator, before.place),)
         for separator, place in separators:
             if b"[" + separator.join(elements) + b"]" == rest:
-                hashes = [self._refer(element) for element in elements]
-                if before is not _NOTHING:
-                    hashes.insert(0, before.hashes)
+                hashes = [] if before is _NOTHING else [before.hashes]
+                hashes += map(self._refer, elements)
                 found = self._lists[first] = _List(body[:-1], separator, place, " ".join(hashes), length)
                 return found
         return None

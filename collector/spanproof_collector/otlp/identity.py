@@ -18,17 +18,13 @@ DEFAULT_PROJECT: Final = "default"
 
 def broken_id(trace_id: bytes, span_id: bytes, parent: bytes) -> str:
     """Return why a span's ids cannot be stored, or ``""``."""
-    if len(trace_id) != len(NO_TRACE):
+    if len(trace_id) == 16 and len(span_id) == 8 and trace_id != NO_TRACE and span_id != NO_SPAN:
+        return "" if not parent or len(parent) == 8 else f"parent span id has {len(parent)} bytes, not 8"
+    if len(trace_id) != 16:
         return f"trace id has {len(trace_id)} bytes, not 16"
-    if len(span_id) != len(NO_SPAN):
+    if len(span_id) != 8:
         return f"span id has {len(span_id)} bytes, not 8"
-    if parent and len(parent) != len(NO_SPAN):
-        return f"parent span id has {len(parent)} bytes, not 8"
-    if trace_id == NO_TRACE:
-        return "trace id is all zeros"
-    if span_id == NO_SPAN:
-        return "span id is all zeros"
-    return ""
+    return "trace id is all zeros" if trace_id == NO_TRACE else "span id is all zeros"
 
 
 def parent_id(parent: bytes) -> str:

@@ -21,24 +21,29 @@ _TYPE_BYTES: Final = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
 
 
 class ShallowSpan(Protocol):
-    """A span's fields, named as OTLP names them; attributes, events and links each as the bytes of one message."""
+    """The fields that spans have, named as OTLP names them; attributes each as the bytes of one message."""
 
     trace_id: bytes
     span_id: bytes
-    trace_state: str
     parent_span_id: bytes
     name: str
     kind: int
     start_time_unix_nano: int
     end_time_unix_nano: int
     attributes: Sequence[bytes]
+    status: trace_pb2.Status
+    flags: int
+
+
+class RestOfSpan(Protocol):
+    """The fields that few spans have; events and links each as the bytes of one message."""
+
+    trace_state: str
     dropped_attributes_count: int
     events: Sequence[bytes]
     dropped_events_count: int
     links: Sequence[bytes]
     dropped_links_count: int
-    status: trace_pb2.Status
-    flags: int
 
 
 class ShallowRecord(Protocol):
@@ -82,11 +87,14 @@ def shallow_records(scope_logs: logs_pb2.ScopeLogs) -> Iterator[tuple[bytes, Sha
         yield body, cast(ShallowRecord, _read_record(body))
 
 
-def _add_shallow(file: descriptor_pb2.FileDescriptorProto, whole: Descriptor, opaque: frozenset[str]) -> None:
-    """Describe a message as ``whole`` is, but for its opaque fields, which are bytes."""
-    shallow = file.message_type.add()
-    whole.CopyToProto(shallow)
-    del shallow.nested_type[:], shallow.enum_type[:]
+def _add_shallow(
+    file: descriptor_pb2.FileDescriptorProto, name: str, whole: Descriptor, protocol: type, opaque: frozenset[str]
+) -> None:
+    """Describe a message of those fields of ``whole`` that the protocol names; the opaque ones are bytes."""
+    described = descriptor_pb2.DescriptorProto()
+    whole.CopyToProto(described)
+    shallow = file.message_type.add(name=name)
+    shallow.field.extend(field for field in described.field if field.name in protocol.__annotations__)
     for field in shallow.field:
         if field.name in opaque:
             field.type = _TYPE_BYTES
@@ -100,8 +108,10 @@ def _describe() -> None:
         syntax="proto3",
         dependency=[module.DESCRIPTOR.name for module in (common_pb2, trace_pb2, logs_pb2)],
     )
-    _add_shallow(file, trace_pb2.Span.DESCRIPTOR, frozenset({"attributes", "events", "links"}))
-    _add_shallow(file, logs_pb2.LogRecord.DESCRIPTOR, frozenset({"attributes"}))
+    span, record = trace_pb2.Span.DESCRIPTOR, logs_pb2.LogRecord.DESCRIPTOR
+    _add_shallow(file, "Span", span, ShallowSpan, frozenset({"attributes"}))
+    _add_shallow(file, "RestOfSpan", span, RestOfSpan, frozenset({"events", "links"}))
+    _add_shallow(file, "LogRecord", record, ShallowRecord, frozenset({"attributes"}))
     descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
 
 
@@ -113,4 +123,5 @@ def parser(name: str) -> Callable[[bytes], Message]:
 
 _describe()
 read_span = cast(Callable[[bytes], ShallowSpan], parser("Span"))
+read_rest = cast(Callable[[bytes], RestOfSpan], parser("RestOfSpan"))
 _read_record = parser("LogRecord")
