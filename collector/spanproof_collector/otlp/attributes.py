@@ -57,7 +57,6 @@ def read_attributes(
     Raises:
         ProtobufError: an attribute, as sent, cannot be read.
     """
-
     known = _known.get
     found: list[Any] = []  # all of them in one list: to cut it in four costs half of what transposing tuples does
     for body in bodies:

@@ -5,7 +5,7 @@ request with a span that is rejected, and one that cannot be read, is left to ``
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
