@@ -11,6 +11,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeL
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
+from spanproof_collector.dialects import Projection, SpanView, project
+from spanproof_collector.model.values import Value
+
 SECOND = 1_000_000_000
 T0 = 1_760_000_000 * SECOND
 """Tests begin on 2025-10-09; nothing depends on the day."""
@@ -179,3 +182,9 @@ def tool(
 def agent(name: object = "test-agent", **attributes: object) -> dict[str, object]:
     """Return the attributes of an agent's run."""
     return {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, **attributes}
+
+
+def projection(attributes: Mapping[str, Value], scope: str = "") -> Projection:
+    """Return the projection of one span."""
+    (row,) = project([SpanView(attributes=attributes, scope=scope)])
+    return Projection._make(row)

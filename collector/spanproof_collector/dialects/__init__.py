@@ -6,7 +6,7 @@ dialects: one that fails on a value has not read it, and nothing else is lost.
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from spanproof_collector.dialects import evidence
 from spanproof_collector.dialects._dialect import Dialect, LogReading, LogStep, LogView, MessageEvent, SpanView
@@ -40,7 +40,7 @@ from spanproof_collector.model.readings import (
     ToolRun,
     Usage,
 )
-from spanproof_collector.model.spans import LogRecord, Span, SpanEvent
+from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.model.values import Attributes, Value
 from spanproof_instrumentation import semconv
@@ -235,40 +235,63 @@ _WORDS = (
 """Attributes that any span may carry, read together: one by one they cost the projection a tenth."""
 
 
-def project(attributes: Attributes, *, scope_name: str, name: str = "", events: Sequence[SpanEvent] = ()) -> Projection:
-    """Return the canonical projection of a span.
+def project(spans: Sequence[SpanView]) -> list[tuple[object, ...]]:
+    """Return of each span the fields of its ``Projection``, in order.
 
     Only a span that names neither a session nor a trial looks for what it goes on from, so only its history is read;
     any other says no more than what it asked for, which a trace without a session may go on from.
 
-    Args:
-        attributes: decoded values by key.
-        scope_name: the instrumentation scope's name.
-        name: the span's name.
-        events: the span's events.
+    Each step is taken over all spans before the next: its code then stays in the processor's cache.
     """
-    session_id = session_of(attributes)
-    trial_id, task_id, variant, suite, error_type, agent = [
-        "" if value is None else value if isinstance(value, str) else spelled(value)
-        for value in map(attributes.get, _WORDS)
-    ]
-    named = bool(session_id or trial_id)
-    found = read_span(SpanView(attributes=attributes, scope=scope_name, name=name, events=events, history=not named))
-    dialect, reading = found if found is not None else ("", None)
+    heads = []
+    for span in spans:
+        attributes = span.attributes
+        session_id = session_of(attributes)
+        words = [
+            "" if value is None else value if isinstance(value, str) else spelled(value)
+            for value in map(attributes.get, _WORDS)
+        ]
+        span.history = not (session_id or words[0])
+        heads.append((session_id, words, attempt_of(attributes)))
+    found: list[tuple[str, Reading | None]] = [read_span(span) or _UNREAD for span in spans]
+    joined = [_join(reading, history=span.history) for span, (_, reading) in zip(spans, found, strict=True)]
+    return [_row(*head, *read, by) for head, read, by in zip(heads, found, joined, strict=True)]
+
+
+_UNREAD: Final[tuple[str, Reading | None]] = ("", None)
+_Joined: TypeAlias = tuple[int, int, set[str]]
+"""Hashes of arguments and result, 0 where there are none, and join keys."""
+
+
+def _join(reading: Reading | None, *, history: bool) -> _Joined:
+    if isinstance(reading, ModelCall):
+        return 0, 0, of_messages(reading) if history else of_asking(reading)
+    if isinstance(reading, ToolRun):
+        found = of_tool(reading)
+        return found.arguments_hash, found.result_hash, found.join_keys
+    return 0, 0, set()
+
+
+def _row(
+    session_id: str,
+    words: Sequence[str],
+    attempt: int | None,
+    dialect: str,
+    reading: Reading | None,
+    joined: _Joined,
+) -> tuple[object, ...]:
+    trial_id, task_id, variant, suite, error_type, agent = words
+    arguments_hash, result_hash, keys = joined
     kind, operation, provider, model = "other", "", "", ""
     tool_name = tool_call_id = ""
-    arguments_hash = result_hash = 0
     usage = _NO_USAGE
-    keys: set[str] | None = None
     match reading:
         case ModelCall():
             kind, operation = "model_call", reading.operation
             provider, model = reading.provider or "", reading.response_model or reading.request_model or ""
-            usage, keys = reading.usage, of_asking(reading) if named else of_messages(reading)
+            usage = reading.usage
         case ToolRun():
             kind, operation, tool_name, tool_call_id = "tool_call", "execute_tool", reading.name, reading.call_id or ""
-            found_by = of_tool(reading)
-            arguments_hash, result_hash, keys = found_by.arguments_hash, found_by.result_hash, found_by.join_keys
         case AgentRun():
             kind, operation, agent, model = "agent_call", reading.operation, reading.name or "", reading.model or ""
         case Retrieval():
@@ -279,7 +302,7 @@ def project(attributes: Attributes, *, scope_name: str, name: str = "", events: 
             operation = reading.operation
         case None:
             pass
-    row = (  # in the order of its fields
+    return (  # in the order of the fields of Projection
         kind,
         dialect,
         operation,
@@ -289,7 +312,7 @@ def project(attributes: Attributes, *, scope_name: str, name: str = "", events: 
         session_id,
         trial_id,
         task_id,
-        attempt_of(attributes),
+        attempt,
         variant,
         suite,
         usage.input_tokens,
@@ -304,7 +327,6 @@ def project(attributes: Attributes, *, scope_name: str, name: str = "", events: 
         error_type,
         sorted(keys) if keys else [],
     )
-    return tuple.__new__(Projection, row)  # calling it costs twice as much
 
 
 def project_log(attributes: Attributes, *, event_name: str, body: Value, scope_name: str = "") -> LogProjection:

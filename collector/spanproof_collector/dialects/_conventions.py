@@ -119,11 +119,11 @@ def model_call(attributes: Attributes, operation: str, *, history: bool = True) 
         provider=text(attributes, semconv.PROVIDER, semconv.SYSTEM),
         request_model=text(attributes, semconv.REQUEST_MODEL),
         response_model=text(attributes, semconv.RESPONSE_MODEL),
-        response_id=text(attributes, semconv.RESPONSE_ID),
+        response_id=text(attributes, semconv.RESPONSE_ID) if history else None,
         input=given,
         output=answered,
         tools=tools,
-        finish_reasons=strings(attributes, semconv.FINISH_REASONS),
+        finish_reasons=strings(attributes, semconv.FINISH_REASONS) if history else (),
         usage=usage(attributes),
         truncated_values=cut_in + cut_out + cut_tools,
     )

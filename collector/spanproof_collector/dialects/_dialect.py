@@ -56,8 +56,8 @@ class SpanView(msgspec.Struct, kw_only=True):
     events: Sequence[SpanEvent] = ()
     span_id: str = ""
     history: bool = True
-    """False: leave out what the model was given, its input and its tools. It is most of what there is to read, and the
-    projection of a span that names its session does without."""
+    """False: leave out what no projection tells of a span that names its session. That is most of what there is to
+    read: what the model was given, its input and its tools; the id of its answer, and why that ended."""
 
 
 class LogView(msgspec.Struct, kw_only=True):

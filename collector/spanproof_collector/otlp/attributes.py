@@ -40,9 +40,6 @@ _TEXT: Final = 0x0A
 _HEADS: Final = tuple(bytes((_VALUE, size + 2, _TEXT, size)) for size in range(126))
 """What stands before a text of each size in a pair: it is a value, of that length, and a string."""
 
-_ONE_BYTE: Final = len(_HEADS) + 4
-"""A value of fewer bytes, with its head, has lengths of one byte."""
-
 
 def read_attributes(
     bodies: Iterable[bytes], placer: TracePlacer | None, *, sent: bool = False
@@ -68,7 +65,7 @@ def _read_new(body: bytes, placer: TracePlacer | None, sent: bool) -> _Attribute
     size = len(body)
     at = body[1] + 2 if size > 1 else size  # where the value begins
     key = _keys.get(body[:at]) or _read_key(body[:at])
-    start = at + 4  # where the text does; before it stand two tags and two lengths, and there is one way to spell them
+    start = at + 4  # where the text does, after two tags and two lengths
     if size - start < len(_HEADS):
         plain = start <= size and body.startswith(_HEADS[size - start], at)
     else:
@@ -76,10 +73,11 @@ def _read_new(body: bytes, placer: TracePlacer | None, sent: bool) -> _Attribute
         start = at + length
         plain = body[at:start] == head
     raw = None
+    value: Value
     if key and plain:
         raw = body[start:]
         try:
-            text = value = raw.decode()
+            value = text = raw.decode()
             kind = STRING
         except UnicodeDecodeError:
             raw = None

@@ -6,12 +6,11 @@ The boundary at which a dialect that fails costs the projection of one span, and
 
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from google.protobuf.message import DecodeError as ProtobufError
-from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1 import common_pb2
@@ -19,7 +18,7 @@ from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 from zlib_ng.zlib_ng import crc32
 
-from spanproof_collector.dialects import LogProjection, Projection, project, project_log
+from spanproof_collector.dialects import LogProjection, Projection, SpanView, project, project_log
 from spanproof_collector.model.spans import SPAN_KINDS, STATUS_CODES, SpanEvent
 from spanproof_collector.model.values import Value
 from spanproof_collector.otlp import any_values
@@ -38,7 +37,7 @@ from spanproof_collector.otlp.identity import (
 )
 from spanproof_collector.otlp.plain import EVENT, LINK, NotPlainError, plain_groups, refuse_deep_part
 from spanproof_collector.otlp.refused import Refused
-from spanproof_collector.otlp.shallow import Group, read_rest, read_span, shallow_records, spelled_groups
+from spanproof_collector.otlp.shallow import Group, read_rest, read_span, shallow_records, spelled_groups, unread_fields
 
 _logger = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -48,6 +47,10 @@ _read_link = trace_pb2.Span.Link.FromString
 
 _ERROR: Final = STATUS_CODES.index("ERROR")
 MAX_SEVERITY: Final = 24
+
+_TOGETHER: Final = 32
+_TOGETHER_BYTES: Final = 256 * 1024
+"""So many spans are taken through a step together, unless they are this big before."""
 
 _SPAN_COLUMNS: Final = (
     "project",
@@ -149,7 +152,7 @@ def _convert_spans(
 ) -> Batch:
     placer = Placer(sent)
     rows: list[tuple[object, ...]] = []
-    projections: list[Projection] = []
+    projections: list[tuple[object, ...]] = []
     for group in groups:
         resource = _resource(group.resource, group.resource_url)
         project_name = project_of(group.resource)
@@ -157,52 +160,61 @@ def _convert_spans(
         scope = _scope(group.scope, group.scope_url)
         scope_name = group.scope.name
         group_sum = crc32(group_bytes(group.resource, group.resource_url, group.scope, group.scope_url))
-        for body in group.spans:
-            span = read_span(body)
-            trace, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
-            reason = broken_id(trace, span_id, parent)
-            if reason:
-                if plain:
-                    raise NotPlainError
-                rejected += _rejected("traces", (Refused(reason, body),), origin)
-                continue
-            trace_id = trace.hex()
-            of_trace = placer.of_trace(project_name, trace_id)
-            keys, types, texts, values = read_attributes(span.attributes[:], of_trace, sent=plain)
-            rest = _read_rest(body, of_trace, sent=plain) if UnknownFieldSet(span) else _NO_REST
-            state, dropped, events, dropped_events, links, dropped_links, happened = rest
-            kind = span.kind
-            status = span.status
-            code = status.code
-            name = span.name
-            rows.append(
-                (
-                    project_name,
-                    trace_id,
-                    span_id.hex(),
-                    parent_id(parent),
-                    span.start_time_unix_nano,
-                    span.end_time_unix_nano,
-                    name,
-                    kind if 0 <= kind < len(SPAN_KINDS) else 0,
-                    code if 0 <= code < len(STATUS_CODES) else 0,
-                    status.message,
-                    state,
-                    span.flags,
-                    keys,
-                    types,
-                    texts,
-                    dropped,
-                    events,
-                    dropped_events,
-                    links,
-                    dropped_links,
-                    resource,
-                    scope,
-                    span_version(body, group_sum),
+        for some in _together(group.spans):
+            views = []
+            for body, span in zip(some, [read_span(body) for body in some], strict=True):
+                trace, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
+                reason = broken_id(trace, span_id, parent)
+                if reason:
+                    if plain:
+                        raise NotPlainError
+                    rejected += _rejected("traces", (Refused(reason, body),), origin)
+                    continue
+                trace_id = trace.hex()
+                of_trace = placer.of_trace(project_name, trace_id)
+                keys, types, texts, values = read_attributes(span.attributes[:], of_trace, sent=plain)
+                rest = _read_rest(body, of_trace, sent=plain) if unread_fields(span) else _NO_REST
+                state, dropped, events, dropped_events, links, dropped_links, happened = rest
+                kind = span.kind
+                status = span.status
+                code = status.code
+                name = span.name
+                rows.append(
+                    (
+                        project_name,
+                        trace_id,
+                        span_id.hex(),
+                        parent_id(parent),
+                        span.start_time_unix_nano,
+                        span.end_time_unix_nano,
+                        name,
+                        kind if 0 <= kind < len(SPAN_KINDS) else 0,
+                        code if 0 <= code < len(STATUS_CODES) else 0,
+                        status.message,
+                        state,
+                        span.flags,
+                        keys,
+                        types,
+                        texts,
+                        dropped,
+                        events,
+                        dropped_events,
+                        links,
+                        dropped_links,
+                        resource,
+                        scope,
+                        span_version(body, group_sum),
+                    )
                 )
-            )
-            projections.append(_projected(labels | values if labels else values, scope_name, name, happened))
+                views.append(
+                    SpanView(
+                        attributes=labels | values if labels else values,
+                        scope=scope_name,
+                        name=name,
+                        events=tuple(map(_event, happened)) if happened else (),
+                    )
+                )
+            projections += _projected(views)
     if not rows:
         return Batch(rejected=tuple(rejected))
     spans: dict[str, list[object]] = dict(zip(_SPAN_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
@@ -211,6 +223,20 @@ def _convert_spans(
     steps["failed"] = [status == _ERROR for status in spans["status"]]
     _stamp(spans, steps, len(rows), origin)
     return Batch(spans=spans, steps=steps, content=placer.finish(), rejected=tuple(rejected))
+
+
+def _together(bodies: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the spans that take each step before any takes the next: its code, and they, stay in the caches."""
+    some: list[bytes] = []
+    size = 0
+    for body in bodies:
+        some.append(body)
+        size += len(body)
+        if len(some) == _TOGETHER or size > _TOGETHER_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 _Rest: TypeAlias = tuple[str, int, str, int, str, int, tuple[trace_pb2.Span.Event, ...]]
@@ -316,14 +342,19 @@ def _rejected(signal: Signal, refused: Iterable[Refused], origin: Origin) -> lis
     return [Rejected(signal=signal, reason=each.reason, body=each.body, origin=shown) for each in refused]
 
 
-def _projected(
-    values: dict[str, Value], scope_name: str, name: str, events: Sequence[trace_pb2.Span.Event]
-) -> Projection:
+def _projected(spans: Sequence[SpanView]) -> list[tuple[object, ...]]:
     try:
-        return project(values, scope_name=scope_name, name=name, events=tuple(map(_event, events)) if events else ())
+        return project(spans)
     except Exception:
-        _logger.exception("a dialect fails on a span of scope %r, which is stored without a projection", scope_name)
-        return project({}, scope_name="")
+        return [_projected_alone(span) for span in spans]
+
+
+def _projected_alone(span: SpanView) -> tuple[object, ...]:
+    try:
+        return project([span])[0]
+    except Exception:
+        _logger.exception("a dialect fails on a span of scope %r, which is stored without a projection", span.scope)
+        return project([SpanView(attributes={})])[0]
 
 
 def _event(event: trace_pb2.Span.Event) -> SpanEvent:

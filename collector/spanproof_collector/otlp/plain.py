@@ -35,7 +35,7 @@ def plain_groups(body: bytes) -> Iterator[Group]:
     request = cast(_Request, _read_request(body))
     for group in request.groups:
         for scope in group.scopes:
-            yield Group(group.resource, group.schema_url, scope.scope, scope.schema_url, scope.spans[:])
+            yield Group(group.resource, group.schema_url, scope.scope, scope.schema_url, scope.spans)
 
 
 def refuse_deep_part(number: int, body: bytes) -> None:

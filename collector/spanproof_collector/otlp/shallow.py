@@ -4,12 +4,13 @@ Python pays for each message it touches. Of 25 attributes of a span 20 are spell
 are looked up (``attributes``), and nothing in them is parsed or copied again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Final, NamedTuple, Protocol, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.logs.v1 import logs_pb2
@@ -124,4 +125,7 @@ def parser(name: str) -> Callable[[bytes], Message]:
 _describe()
 read_span = cast(Callable[[bytes], ShallowSpan], parser("Span"))
 read_rest = cast(Callable[[bytes], RestOfSpan], parser("RestOfSpan"))
+unread_fields = cast(Callable[[ShallowSpan], Sized], UnknownFieldSet)
+"""What a span has besides the fields of a ``ShallowSpan``: nothing, or a rest to be read."""
+
 _read_record = parser("LogRecord")

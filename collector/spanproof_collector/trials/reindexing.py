@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar, cast
 
-from spanproof_collector.dialects import LogProjection, Projection, project, project_log
+from spanproof_collector.dialects import LogProjection, Projection, SpanView, project, project_log
 from spanproof_collector.model.spans import LogRecord, Span
 from spanproof_collector.store import Query, Store, insert_derived
 
@@ -30,7 +30,9 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _span_columns(spans: Sequence[Span]) -> dict[str, Sequence[object]]:
-    found = [project(span.labeled, scope_name=span.scope.name, name=span.name, events=span.events) for span in spans]
+    found = project(
+        [SpanView(attributes=span.labeled, scope=span.scope.name, name=span.name, events=span.events) for span in spans]
+    )
     columns: dict[str, Sequence[object]] = {
         "project": [span.project for span in spans],
         "trace_id": [span.trace_id for span in spans],

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from spanproof_collector.dialects import SpanView, project, read_span
+from spanproof_collector.dialects import SpanView, read_span
 from spanproof_collector.model.readings import ModelCall, Recorded, ResponsePart, ToolRun
 from spanproof_collector.model.values import Value
+from tests.factories import projection
 
 SCOPE = "com.anthropic.sdk.python"
 
@@ -67,6 +68,6 @@ def test_the_stop_reason_is_a_finish_reason() -> None:
 
 def test_a_result_under_either_name_has_one_hash() -> None:
     tool: dict[str, Value] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "issue_refund"}
-    own = project(tool | {"anthropic.tool_result.content": json.dumps([_block('{"a":1}')])}, scope_name=SCOPE)
-    standard = project(tool | {"gen_ai.tool.call.result": '{"a": 1}'}, scope_name=SCOPE)
+    own = projection(tool | {"anthropic.tool_result.content": json.dumps([_block('{"a":1}')])}, scope=SCOPE)
+    standard = projection(tool | {"gen_ai.tool.call.result": '{"a": 1}'}, scope=SCOPE)
     assert own.result_hash == standard.result_hash != 0

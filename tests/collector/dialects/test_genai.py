@@ -9,7 +9,6 @@ from spanproof_collector.dialects import (
     LogView,
     MessageEvent,
     SpanView,
-    project,
     project_log,
     read_log,
     read_span,
@@ -31,6 +30,7 @@ from spanproof_collector.model.readings import (
 )
 from spanproof_collector.model.trials import ForeignResult
 from spanproof_collector.model.values import Value
+from tests.factories import projection
 
 MESSAGES: list[Value] = [
     {"role": "system", "parts": [{"type": "text", "content": "Be kind."}]},
@@ -258,7 +258,7 @@ def test_a_record_of_no_known_event_is_nobodys() -> None:
 
 
 def test_the_projection_names_what_the_reading_says() -> None:
-    found = project(
+    found = projection(
         {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": "pay",
@@ -268,12 +268,12 @@ def test_the_projection_names_what_the_reading_says() -> None:
             "spanproof.trial.attempt": 0,
             "error.type": "TimeoutError",
         },
-        scope_name="x",
+        scope="x",
     )
     assert (found.kind, found.dialect, found.tool_name, found.tool_call_id) == ("tool_call", "genai", "pay", "c1")
     assert (found.trial_id, found.attempt, found.error_type, found.result_hash) == ("t-1", 0, "TimeoutError", 0)
     same: dict[str, Value] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": {"a": 2, "b": 1}}
-    assert project(same, scope_name="").arguments_hash == found.arguments_hash != 0
+    assert projection(same).arguments_hash == found.arguments_hash != 0
 
 
 def test_dialect_names_are_unique() -> None:
@@ -361,9 +361,9 @@ def test_a_number_that_is_no_count_is_not_recorded(odd: Value) -> None:
 
 
 def test_an_attempt_that_no_column_holds_is_not_recorded() -> None:
-    assert project({"spanproof.trial.attempt": 2**40}, scope_name="").attempt is None
-    assert project({"spanproof.trial.attempt": "2"}, scope_name="").attempt == 2
+    assert projection({"spanproof.trial.attempt": 2**40}).attempt is None
+    assert projection({"spanproof.trial.attempt": "2"}).attempt == 2
 
 
 def test_an_id_that_was_sent_as_a_number_is_an_id() -> None:
-    assert project({"gen_ai.conversation.id": 12, "spanproof.task.id": 7}, scope_name="")[6:9] == ("12", "", "7")
+    assert projection({"gen_ai.conversation.id": 12, "spanproof.task.id": 7})[6:9] == ("12", "", "7")

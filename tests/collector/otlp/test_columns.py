@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from spanproof_collector.dialects import LogProjection, Projection, project
+from spanproof_collector.dialects import LogProjection, Projection, SpanView, project
 from spanproof_collector.otlp import Batch, Origin, Sent, convert_logs, convert_traces, merge
 from spanproof_collector.store.values import LIST, SPACED, STRING, WHOLE
 from tests.factories import chat, log_record, logs, said, span, trace_id, traces
@@ -276,15 +276,16 @@ def test_texts_of_records_without_a_trace_stay_in_the_row() -> None:
 def test_a_dialect_that_fails_costs_the_projection_and_not_the_span(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def failing(attributes: dict[str, object], *, scope_name: str) -> Projection:
-        if attributes:
+    def failing(spans: list[SpanView]) -> list[tuple[object, ...]]:
+        if any("broken" in span.attributes for span in spans):
             raise RuntimeError("no such dialect")
-        return project({}, scope_name=scope_name)
+        return project(spans)
 
     monkeypatch.setattr("spanproof_collector.otlp.columns.project", failing)
-    batch = convert_traces(traces(span("a", {"k": "v"})), Sent())
-    assert (batch.spans["name"], batch.steps["kind"]) == (["a"], ["other"])
-    assert "stored without a projection" in caplog.text
+    sent = traces(span("a", {"broken": True}), span("b", {"gen_ai.operation.name": "retrieval"}))
+    batch = convert_traces(sent, Sent())
+    assert (batch.spans["name"], batch.steps["kind"]) == (["a", "b"], ["other", "retrieval"])
+    assert caplog.text.count("stored without a projection") == 1
 
 
 def test_columns_are_the_projections_fields() -> None:
