@@ -46,6 +46,8 @@ _read_event = trace_pb2.Span.Event.FromString
 _read_link = trace_pb2.Span.Link.FromString
 
 _ERROR: Final = STATUS_CODES.index("ERROR")
+_KINDS: Final = len(SPAN_KINDS)
+_CODES: Final = len(STATUS_CODES)
 MAX_SEVERITY: Final = 24
 
 _TOGETHER: Final = 32
@@ -160,6 +162,7 @@ def _convert_spans(
         scope = _scope(group.scope, group.scope_url)
         scope_name = group.scope.name
         group_sum = crc32(group_bytes(group.resource, group.resource_url, group.scope, group.scope_url))
+        traces: dict[bytes, TracePlacer] = {}
         for some in _together(group.spans):
             views = []
             for body, span in zip(some, [read_span(body) for body in some], strict=True):
@@ -170,8 +173,9 @@ def _convert_spans(
                         raise NotPlainError
                     rejected += _rejected("traces", (Refused(reason, body),), origin)
                     continue
-                trace_id = trace.hex()
-                of_trace = placer.of_trace(project_name, trace_id)
+                of_trace = traces.get(trace)
+                if of_trace is None:
+                    of_trace = traces[trace] = placer.of_trace(project_name, trace.hex())
                 keys, types, texts, values = read_attributes(span.attributes[:], of_trace, sent=plain)
                 rest = _read_rest(body, of_trace, sent=plain) if unread_fields(span) else _NO_REST
                 state, dropped, events, dropped_events, links, dropped_links, happened = rest
@@ -182,14 +186,14 @@ def _convert_spans(
                 rows.append(
                     (
                         project_name,
-                        trace_id,
+                        of_trace.trace_id,
                         span_id.hex(),
                         parent_id(parent),
                         span.start_time_unix_nano,
                         span.end_time_unix_nano,
                         name,
-                        kind if 0 <= kind < len(SPAN_KINDS) else 0,
-                        code if 0 <= code < len(STATUS_CODES) else 0,
+                        kind if 0 <= kind < _KINDS else 0,
+                        code if 0 <= code < _CODES else 0,
                         status.message,
                         state,
                         span.flags,

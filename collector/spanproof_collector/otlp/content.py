@@ -130,6 +130,7 @@ class TracePlacer:
     """Places the texts of one trace in one batch."""
 
     def __init__(self, trace: Trace, sent: Sent) -> None:
+        self.trace_id = trace[1]
         self._trace = trace
         self._sent = sent
         self._young, self._old = sent.of_trace(trace)
