@@ -95,18 +95,27 @@ def _tools(attributes: Attributes) -> tuple[tuple[ToolDefinition, ...], int]:
 
 def usage(attributes: Attributes) -> Usage:
     """Return the tokens; ``None`` where a count was not recorded. By the conventions the input includes the cache."""
-    cache_read = count(attributes, semconv.CACHE_READ_TOKENS, semconv.OLD_CACHE_READ_TOKENS)
-    cache_write = count(
-        attributes, semconv.CACHE_WRITE_TOKENS, semconv.CACHE_CREATION_TOKENS, *semconv.OLD_CACHE_WRITE_TOKENS
-    )
+    cache_write = reasoning = total = None
+    if not attributes.keys().isdisjoint(_SELDOM):
+        cache_write, reasoning, total = (count(attributes, *keys) for keys in _SELDOM_COUNTED)
     return whole(
         input_tokens=count(attributes, semconv.INPUT_TOKENS, semconv.PROMPT_TOKENS),
         output_tokens=count(attributes, semconv.OUTPUT_TOKENS, semconv.COMPLETION_TOKENS),
-        cache_read=cache_read,
+        cache_read=count(attributes, semconv.CACHE_READ_TOKENS, semconv.OLD_CACHE_READ_TOKENS),
         cache_write=cache_write,
-        reasoning=count(attributes, semconv.REASONING_TOKENS, semconv.OLD_REASONING_TOKENS),
-        total=count(attributes, *semconv.TOTAL_TOKENS) if cache_read or cache_write else None,
+        reasoning=reasoning,
+        total=total,
     )
+
+
+_SELDOM_COUNTED: Final = (
+    (semconv.CACHE_WRITE_TOKENS, semconv.CACHE_CREATION_TOKENS, *semconv.OLD_CACHE_WRITE_TOKENS),
+    (semconv.REASONING_TOKENS, semconv.OLD_REASONING_TOKENS),
+    semconv.TOTAL_TOKENS,
+)
+"""What is written to a cache, reasoning, and the total."""
+
+_SELDOM: Final = frozenset(key for keys in _SELDOM_COUNTED for key in keys)
 
 
 def model_call(attributes: Attributes, operation: str, *, history: bool = True) -> ModelCall:

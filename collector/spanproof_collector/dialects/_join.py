@@ -1,8 +1,8 @@
 """What joins traces that carry no session: shared tool calls, and one history that extends another."""
 
-import hashlib
 import json
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -42,11 +42,11 @@ def digest64(value: Json) -> int:
 
 
 def _digest64(spelled: bytes) -> int:
-    return int.from_bytes(hashlib.sha256(spelled).digest()[:8], "little") or 1
+    return int.from_bytes(sha256(spelled).digest()[:8], "little") or 1
 
 
 def _signature(name: str, spelled: bytes) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass") + b"\0" + spelled).hexdigest()[:16]
+    return sha256(name.encode("utf-8", "surrogatepass") + b"\0" + spelled).hexdigest()[:16]
 
 
 def _told(message: Message) -> Json:
@@ -106,7 +106,7 @@ def of_messages(call: ModelCall) -> set[str]:
     inputs, outputs = call.input or (), call.output or ()
     keys = _of_calls(inputs, "holds") | _of_calls(outputs, "asked")
     asked_by_user, last = False, ""
-    history = hashlib.sha256()
+    history = sha256()
     for message in (*inputs, *outputs):
         history.update(_canonical_bytes(_told(message)) + b"\n")
         asked_by_user = asked_by_user or message.role == "user"

@@ -198,8 +198,8 @@ def count(attributes: Mapping[str, Value], *keys: str, most: int = MOST) -> int 
     A number below 0, as some senders mark what they do not know, and one past ``most`` is no count.
     """
     for key in keys:
-        value = attributes.get(key)
-        if value is not None:
+        if key in attributes:
+            value = attributes[key]
             number = value if type(value) is int else _whole_number(value)
             if number is not None and 0 <= number <= most:
                 return number

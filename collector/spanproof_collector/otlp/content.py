@@ -179,8 +179,7 @@ class TracePlacer:
         length = before.length + len(elements)
         if not elements or len(body) < LIST_ELEMENT * length:
             return None
-        separators = _SEPARATORS if before is _NOTHING else ((before.separator, before.place),)
-        for separator, place in separators:
+        for separator, place in _SEPARATORS if before is _NOTHING else ((before.separator, before.place),):
             if b"[" + separator.join(elements) + b"]" == rest:
                 hashes = [] if before is _NOTHING else [before.hashes]
                 hashes += map(self._refer, elements)
