@@ -94,6 +94,13 @@ def test_usual_traffic_is_read_as_sent() -> None:
         other.add(whole.content)
 
 
+@pytest.mark.parametrize(("count", "size"), [(31, 1), (32, 1), (33, 1), (65, 1), (5, 100_000)])
+def test_spans_are_read_as_sent_however_many_come_together(count: int, size: int) -> None:
+    spans = [span(f"{number}", {"text": "x" * size, "n": number}) for number in range(count)]
+    spans[count // 2].events.append(event("e", {"k": "v"}))
+    assert _agrees(traces(*spans).SerializeToString())
+
+
 _LONG = varint(3)[:-1] + b"\x83\x00"
 """Three, in more bytes than it needs."""
 
@@ -116,6 +123,7 @@ _ODD = {
     "the name twice": alone(_IDS + spelled(5, b"one") + spelled(5, b"two")),
     "a zero that is spelled": alone(_IDS + b"\x30\x00"),
     "an event out of order": alone(_IDS + spelled(11, spelled(2, b"name") + b"\x09" + bytes(7) + b"\x01")),
+    "a trace state and what was dropped": alone(_IDS + spelled(3, b"k=v") + b"\x50\x01\x60\x02\x70\x03"),
     "a link out of order": alone(_IDS + spelled(13, spelled(2, b"span-two") + spelled(1, trace_id("b")))),
 }
 _BROKEN = {
@@ -124,6 +132,10 @@ _BROKEN = {
     "half of a pair of surrogates": _pair(spelled(1, b"\xed\xa0\x80")),
     "a key that is not UTF-8": _pair(spelled(1, b"x"), key=b"\xff"),
     "a name that is not UTF-8": alone(_IDS + spelled(5, b"\xff")),
+    "a trace state that is not UTF-8": alone(_IDS + spelled(3, b"\xff")),
+    "a byte too many after a text of two bytes' length": _with_attribute(
+        spelled(1, b"key") + b"\x12" + varint(16_383) + b"\x0a" + varint(16_379) + b"x" * 16_381
+    ),
     "nesting that nobody reads": _pair(_nested(60)),
     "nesting in an event that nobody reads": alone(
         _IDS + spelled(11, spelled(3, spelled(1, b"k") + spelled(2, _nested(60))))
