@@ -77,6 +77,11 @@ class _Clues:
     def too_many(self) -> bool:
         return max(map(len, self._kinds)) > _MOST_VALUES
 
+    @property
+    def but_sessions(self) -> "_Clues":
+        """Return all others."""
+        return _Clues(trials=self.trials, traces=self.traces, keys=self.keys, bare_keys=self.bare_keys)
+
     def without(self, other: "_Clues") -> "_Clues":
         """Return those that the other has not."""
         return _Clues(
@@ -111,11 +116,12 @@ class _Search:
         while clues:
             if clues.too_many:
                 return False
-            self._asked.add(clues)
-            found = self._find(clues)
+            # Sessions last: with those of what is found meanwhile they are one question.
+            now = clues.but_sessions or clues
+            self._asked.add(now)
+            found = self._find(now)
             if found is None:
                 return False
-            clues = _Clues()
             for trace in found:
                 clues.add(self._clues_of(trace))
             clues = clues.without(self._asked)

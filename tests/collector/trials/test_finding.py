@@ -166,9 +166,8 @@ def test_a_part_that_has_nothing_of_a_trace_is_not_opened_for_it(store: Store) -
         assert next(line for line in of_filter if line.startswith("Parts:")) == "Parts: 1/3", plan
 
 
-def test_log_records_are_looked_for_only_where_there_are_some(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(store, *_many_ways())
-    every = list(read_trials(store))
+def _told(monkeypatch: pytest.MonkeyPatch) -> list[Query]:
+    """Return what the store will be asked, as it is asked."""
     asked_for: list[Query] = []
     rows = Store.rows
 
@@ -177,9 +176,29 @@ def test_log_records_are_looked_for_only_where_there_are_some(store: Store, monk
         return rows(store, query, parameters)
 
     monkeypatch.setattr(Store, "rows", told)
+    return asked_for
+
+
+def test_log_records_are_looked_for_only_where_there_are_some(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, *_many_ways())
+    every = list(read_trials(store))
+    asked_for = _told(monkeypatch)
 
     assert len(list(read_trials(store, Filter(trials=("t-2",))))) == 1
     assert Query.READ_LOG_RECORDS not in asked_for
     (of_history,) = read_trials(store, Filter(trials=("s-2",)))
     assert Query.READ_LOG_RECORDS in asked_for
     assert of_history in every
+
+
+def test_the_sessions_of_what_was_found_and_the_one_asked_for_are_one_question(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = {"gen_ai.conversation.id": "s-9", "spanproof.trial.id": "t-9"}
+    put(store, *_many_ways(), traces(span("run", agent(**both), trace="l9", key="l9", at=900)))
+    asked_for = _told(monkeypatch)
+
+    (found,) = read_trials(store, Filter(trials=("t-9",)))
+
+    assert (found.trial_id, found.session_id) == ("t-9", "s-9")
+    assert asked_for.count(Query.FIND_TRACES_OF_SESSIONS) == 1
