@@ -11,11 +11,12 @@ from spanproof_collector.importers._files import NotJsonError, ReadableFile, par
 
 _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_TO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-"""Everything up to the next bracket outside of texts, or up to a text that does not end."""
+# Before 3.11.5 Python takes possessive repeats of what may backtrack wrongly: of a choice, or of what may fail late.
+_TO_BRACKET: Final = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+){0,1000}', re.DOTALL)
+"""Everything up to the next bracket outside of texts, or up to a text that does not end; a thousand texts at most."""
 
 _DEEPER: Final = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
-_TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_TEXT: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _SCALAR: Final = re.compile(rb"[^,\]}\s]*")
 _START: Final = re.compile(rb"\n(?=[{\[])")
 _LARGEST: Final = 2 * 1024**3
@@ -121,6 +122,7 @@ class JsonReader:
                 if found is not None:
                     return RawValue(self._take(found.end()), line)
             else:
+                start = at
                 found = _TO_BRACKET.match(self._data, self._at + at)
                 at = (found.end() if found else len(self._data)) - self._at
                 bracket = self._data[self._at + at : self._at + at + 1]
@@ -129,6 +131,8 @@ class JsonReader:
                     depth += _DEEPER[bracket]
                     if depth <= 0:
                         return RawValue(self._take(self._at + at), line)
+                    continue
+                if at > start:  # a thousand texts, and there may be more
                     continue
             if not self._more():
                 raise CutError

@@ -52,6 +52,12 @@ def test_the_elements_of_an_array_come_back_whole(items: list[Json], size: int, 
     assert values(read(text.encode(), size)) == items
 
 
+@pytest.mark.parametrize("size", [7, 1_000_000])
+def test_a_value_of_thousands_of_texts_comes_back_whole(size: int) -> None:
+    items: list[Json] = [[f'a "text" {number}' for number in range(2_500)], {"last": "\\"}]
+    assert values(read(json.dumps(items).encode(), size)) == items
+
+
 @given(st.lists(st.dictionaries(st.text(), ANYTHING, max_size=3), min_size=1, max_size=5), st.integers(1, 9))
 def test_one_object_a_line_comes_back_whole_with_its_line(items: list[dict[str, Json]], size: int) -> None:
     found = read(b"".join(json.dumps(item).encode() + b"\r\n" for item in items), size)
