@@ -36,12 +36,8 @@ def canonical(value: Json) -> str:
     return _canonical_bytes(value).decode("utf-8", "surrogatepass")
 
 
-def digest64(value: Json) -> int:
-    """Return 64 bits of the SHA-256 of the canonical text; 0 is kept for "not recorded"."""
-    return _digest64(_canonical_bytes(value))
-
-
 def _digest64(spelled: bytes) -> int:
+    """Return 64 bits of the SHA-256 of a canonical text; 0 is kept for "not recorded"."""
     return int.from_bytes(sha256(spelled).digest()[:8], "little") or 1
 
 
