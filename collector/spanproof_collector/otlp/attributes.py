@@ -118,7 +118,7 @@ def _read_key(spelled: bytes) -> str:
 
 
 def _long_head(size: int) -> tuple[int, bytes]:
-    """Return what stands before a text of 126 bytes or more in a value of so many bytes with its head, and its size."""
+    """Return how many bytes stand before a text of 126 bytes or more, and which; ``size``: theirs and the text's."""
     text = size - 6  # two bytes for each length
     if text + 3 < 1 << 14:
         value = text + 3
