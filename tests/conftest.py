@@ -92,14 +92,14 @@ class SharedStore:
         """Empty the tables; of a store whose tables are no longer those of a new one, let go."""
         if Engine._open is not store.engine or store.engine is None:
             return
-        handle = store.engine.handle()
+        session = store.engine.session()
         try:
-            tables = handle.query(f"SELECT name FROM system.tables WHERE database = '{DATABASE}' ORDER BY name", "TSV")
+            tables = session.query(f"SELECT name FROM system.tables WHERE database = '{DATABASE}' ORDER BY name", "TSV")
             if tables.bytes().decode().split() == TABLES:
-                handle.query(f"TRUNCATE ALL TABLES FROM {DATABASE} NOT LIKE 'schema_version'")
+                session.query(f"TRUNCATE ALL TABLES FROM {DATABASE} NOT LIKE 'schema_version'")
                 return
         finally:
-            handle.close()
+            session.close()
         self.make_way()
 
 

@@ -46,12 +46,12 @@ def test_a_list_does_not_read_what_it_does_not_show(server: Listening) -> None:
 def _bytes_read(server: Listening, sql: str) -> int:
     """Return how many bytes the engine says it read, uncompressed, for a statement."""
     assert server.store.engine is not None
-    handle = server.store.engine.handle()
+    session = server.store.engine.session()
     try:
-        handle.query(f"USE {DATABASE}")
-        return handle.query(sql, "Native").bytes_read()
+        session.query(f"USE {DATABASE}")
+        return session.query(sql, "Native").bytes_read()
     finally:
-        handle.close()
+        session.close()
 
 
 def test_ten_thousand_attributes_of_one_span_are_kept(server: Listening, send: Send) -> None:

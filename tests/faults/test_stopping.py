@@ -69,6 +69,16 @@ def test_a_server_that_stops_takes_nothing_new_and_commits_what_it_took(tmp_path
     assert _names(address) == ["taken"]
 
 
+def test_a_crash_ends_the_server_and_says_where(tmp_path: Path) -> None:
+    address = f"chdb://{tmp_path}/store"
+    with running(address, tmp_path) as server:
+        assert _send(server, "taken").status == 200
+        server.process.send_signal(signal.SIGSEGV)
+        assert server.process.wait(20) == -signal.SIGSEGV
+        assert "Fatal Python error: Segmentation fault" in server.log()
+    assert _names(address) == ["taken"]
+
+
 def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
     address = f"chdb://{tmp_path}/store"
     for second, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):

@@ -130,11 +130,11 @@ def _body(name: str) -> bytes:
 def _rows(store: Store, table: str) -> int:
     """Return how many rows lie in a table, replaced ones included."""
     assert store.engine is not None
-    handle = store.engine.handle()
+    session = store.engine.session()
     try:
-        return int(handle.query(f"SELECT count() FROM spanproof.{table}", "TSV").bytes())
+        return int(session.query(f"SELECT count() FROM spanproof.{table}", "TSV").bytes())
     finally:
-        handle.close()
+        session.close()
 
 
 def test_while_the_store_is_down_senders_are_told_to_come_again_and_then_taken_without_a_restart(

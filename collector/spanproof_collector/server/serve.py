@@ -1,6 +1,7 @@
 """One process that takes OTLP over gRPC and HTTP, holds the store, and answers for it to the other commands."""
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
@@ -72,6 +73,7 @@ def serve(
         _refuse_without_a_token(store_address, host)
     collect_rarely()
     share_one_heap()
+    faulthandler.enable(2)  # a crash of the engine says where, and ends the process
     with _own_store(store_address) as store, asyncio.Runner(loop_factory=_new_loop) as runner:
         if guarded and not any("ingest" in token.scopes for token in read_tokens(store)):
             raise _unguarded(store_address, host)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from spanproof_collector.store.engine import DATABASE, Engine, Handle
+from spanproof_collector.store.engine import DATABASE, Engine, Session
 
 _logger = logging.getLogger(__name__)
 
@@ -71,17 +71,17 @@ class DamageCheck:
     def run(self) -> None:
         """Set damaged parts aside and say so in the log, those too that the engine set aside at its start."""
         try:
-            handle = self._engine.handle()
+            session = self._engine.session()
             try:
-                for part in self._damaged(handle):
+                for part in self._damaged(session):
                     _logger.error("%s", part)
             finally:
-                handle.close()
+                session.close()
         except (RuntimeError, ValueError, KeyError):
             _logger.exception("the parts of the store could not be checked")
 
-    def _damaged(self, handle: Handle) -> Iterator[DamagedPart]:
-        for row in _rows(handle, _SET_ASIDE_AT_START):
+    def _damaged(self, session: Session) -> Iterator[DamagedPart]:
+        for row in _rows(session, _SET_ASIDE_AT_START):
             yield DamagedPart(
                 table=cast(str, row["table"]),
                 name=cast(str, row["name"]),
@@ -89,25 +89,25 @@ class DamageCheck:
                 rows=None,
                 why="its files do not fit each other",
             )
-        for row in _rows(handle, _PARTS):
+        for row in _rows(session, _PARTS):
             if self._stopping.is_set():
                 return
-            found = self._check(handle, row)
+            found = self._check(session, row)
             if found is not None:
                 yield found
 
-    def _check(self, handle: Handle, row: dict[str, object]) -> DamagedPart | None:
+    def _check(self, session: Session, row: dict[str, object]) -> DamagedPart | None:
         table, name = cast(str, row["table"]), cast(str, row["name"])
         try:
             told = _rows(
-                handle,
+                session,
                 f"CHECK TABLE {DATABASE}.`{table}` PART '{name}' SETTINGS check_query_single_value_result = 0",
             )
         except RuntimeError:
             return None  # it was merged meanwhile
         if not told or told[0]["is_passed"]:
             return None
-        handle.query(f"ALTER TABLE {DATABASE}.`{table}` DETACH PART '{name}'")
+        session.query(f"ALTER TABLE {DATABASE}.`{table}` DETACH PART '{name}'")
         path = Path(cast(str, row["path"]))
         return DamagedPart(
             table=table,
@@ -118,6 +118,6 @@ class DamageCheck:
         )
 
 
-def _rows(handle: Handle, query: str) -> list[dict[str, object]]:
-    answer = handle.query(query, "JSONEachRow", {"database": DATABASE} if "{database" in query else None)
+def _rows(session: Session, query: str) -> list[dict[str, object]]:
+    answer = session.query(query, "JSONEachRow", {"database": DATABASE} if "{database" in query else None)
     return [json.loads(line) for line in answer.bytes().splitlines() if line]

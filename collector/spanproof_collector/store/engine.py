@@ -6,14 +6,20 @@ in folders of the store's own.
 
 Its database ``default`` lies over the file system: the name of a table that it does not know, it takes for the path of
 a file. So ours has another name, and ``default`` is replaced by an empty one each time the engine opens.
+
+It takes over the signals of a crash, and keeps a process that crashed alive for minutes in which it answers nothing.
+So those signals are given back: a crash ends the process, and whoever watches over that starts another.
 """
 
 import contextlib
+import ctypes
 import os
 import shutil
+import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Protocol, cast
 
@@ -49,6 +55,15 @@ _SESSION: Final = "local_filesystem_read_method = 'pread', use_skip_indexes_on_d
 """Files are read by the thread that needs them: through the engine's pool for it a query costs a third more CPU.
 And what filters rule out is ruled out before anything is opened, not when its turn comes to be read."""
 
+_SIGNALS: Final = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP", "SIGTSTP")
+"""What the engine handles for the whole process; the last is Ctrl-Z."""
+
+_SIGACTION_BYTES: Final = 512
+"""More than a ``struct sigaction`` has anywhere: 152 bytes with glibc on x86-64."""
+
+_ASK_AGAIN_SECONDS: Final = 0.1
+_QUOTE: Final = "'"
+
 # The working folder and the folder for temporary files belong to the process, not to a thread.
 _process = threading.Lock()
 
@@ -77,7 +92,7 @@ class Stream(Protocol):
 
 
 class Handle(Protocol):
-    """A session of the engine's: its settings and its current database are its own."""
+    """The engine's own: its settings and its current database are its own, and one thread uses it at a time."""
 
     def query(self, query: str, format: str = "CSV", params: Mapping[str, str] | None = None) -> Answer:  # noqa: A002
         """Run a statement."""
@@ -87,6 +102,97 @@ class Handle(Protocol):
 
     def close(self) -> None:
         """End the session."""
+
+
+class Session:
+    """Settings, a database and one statement at a time, from any thread.
+
+    A handle that is closed while it answers takes the engine down with it, and with the engine the process. So closing
+    first ends the statement, by the engine's own list of what runs, and then waits until it has ended.
+    """
+
+    def __init__(self, connect: Callable[[], Handle]) -> None:
+        self._connect = connect
+        self._handle = connect()
+        self._mark = uuid.uuid4().hex
+        self._stream: Stream | None = None
+        self._turn = threading.Lock()
+
+    def prepare(self, database: str, settings: Mapping[str, str]) -> None:
+        """Use a database, and settings.
+
+        Raises:
+            RuntimeError: the engine does not take them.
+        """
+        # The mark is last, because a statement is found by it.
+        assigned = [*sorted(settings.items()), ("log_comment", self._mark)]
+        with self._turn:
+            self._handle.query("USE " + _quoted("`", database))
+            self._handle.query("SET " + ", ".join([f"{name} = {_quoted(_QUOTE, value)}" for name, value in assigned]))
+
+    def query(self, query: str, format: str = "CSV", params: Mapping[str, str] | None = None) -> Answer:  # noqa: A002
+        """Run a statement.
+
+        Raises:
+            RuntimeError: the statement failed, or was ended.
+        """
+        with self._turn:
+            return self._handle.query(query, format, params)
+
+    def begin(self, query: str, format: str, params: Mapping[str, str]) -> bytes | None:  # noqa: A002
+        """Run a statement whose answer comes in blocks; return the first, or ``None`` where there is none.
+
+        Raises:
+            RuntimeError: the statement failed, or was ended.
+        """
+        with self._turn:
+            self._stream = self._handle.send_query(query, format, params)
+            return _next(self._stream)
+
+    def next(self) -> bytes | None:
+        """Return the next block of the answer, or ``None`` at its end.
+
+        Raises:
+            RuntimeError: the statement failed, or was ended, or the session is closed.
+        """
+        with self._turn:
+            if self._stream is None:
+                raise RuntimeError("no statement answers in this session")
+            return _next(self._stream)
+
+    def close(self) -> None:
+        """End the session, and what runs in it."""
+        while not self._turn.acquire(timeout=_ASK_AGAIN_SECONDS):
+            # Again and again: a statement that has only just been given to the engine is not in its list yet.
+            self._end_statement()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._turn.release)
+            stack.callback(self._handle.close)
+            stream, self._stream = self._stream, None
+            if stream is not None:
+                stream.close()
+
+    def _end_statement(self) -> None:
+        other = self._connect()
+        try:
+            other.query(f"KILL QUERY WHERE Settings['log_comment'] = '{self._mark}' ASYNC")
+        finally:
+            other.close()
+
+
+def _next(stream: Stream) -> bytes | None:
+    while True:
+        try:
+            block = next(stream).bytes()
+        except StopIteration:
+            return None
+        if block:
+            return block
+
+
+def _quoted(quote: str, text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
+    return quote + escaped + quote
 
 
 class Engine:
@@ -119,7 +225,7 @@ class Engine:
                     leftover.unlink()
             (home / _CONFIG).write_text(_SETTINGS)
             # The name of the settings is relative because the connection string mangles some characters.
-            with _working_in(home):
+            with _working_in(home), _keeping_signals():
                 self._keeper = _open_handle(f"{os.path.realpath(self.path)}?config-file={_CONFIG}")
             try:
                 self._keeper.query(f"CREATE DATABASE IF NOT EXISTS {DATABASE} ENGINE = Atomic")
@@ -138,8 +244,11 @@ class Engine:
         client.command(f"SET {_SESSION}")
         return client
 
-    def handle(self) -> Handle:
-        """Return a session of the engine's, below any client. It costs a fifth of a millisecond."""
+    def session(self) -> Session:
+        """Return a session of the engine's, below any client. It costs a third of a millisecond."""
+        return Session(self._handle)
+
+    def _handle(self) -> Handle:
         return _open_handle(os.path.realpath(self.path))
 
     def close(self) -> None:
@@ -169,3 +278,19 @@ def _working_in(folder: Path) -> Iterator[None]:
     finally:
         os.fchdir(before)
         os.close(before)
+
+
+@contextlib.contextmanager
+def _keeping_signals() -> Iterator[None]:
+    """Put back what the process did on these signals. Python's own module knows its own handlers only."""
+    sigaction = ctypes.CDLL(None, use_errno=True).sigaction
+    before = {}
+    for name in _SIGNALS:
+        number = getattr(signal, name)
+        before[number] = ctypes.create_string_buffer(_SIGACTION_BYTES)
+        sigaction(number, None, before[number])
+    try:
+        yield
+    finally:
+        for number, action in before.items():
+            sigaction(number, action, None)

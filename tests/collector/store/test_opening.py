@@ -90,13 +90,13 @@ def test_a_name_that_is_no_table_is_not_taken_for_a_file(tmp_path: Path) -> None
 
     with open_store(f"chdb://{tmp_path}/store") as store:
         assert store.engine is not None
-        handle = store.engine.handle()
+        session = store.engine.session()
         try:
             for table in (f"`{secret}`", f"default.`{secret}`", f"spanproof.`{secret}`", f"'{secret}'"):
                 with pytest.raises(RuntimeError, match="UNKNOWN_TABLE"):
-                    handle.query(f"SELECT * FROM {table}")
+                    session.query(f"SELECT * FROM {table}")
         finally:
-            handle.close()
+            session.close()
 
 
 def test_a_second_store_in_one_process_is_refused_with_the_first_ones_name(tmp_path: Path) -> None:
@@ -188,14 +188,14 @@ def test_a_folder_that_cannot_be_made_is_no_address(tmp_path: Path) -> None:
 def test_the_engine_keeps_to_the_settings_that_it_is_given(tmp_path: Path) -> None:
     with open_store(f"chdb://{tmp_path}/store") as store:
         assert store.engine is not None
-        handle = store.engine.handle()
+        session = store.engine.session()
         try:
             of_tables = "SELECT name, value FROM system.merge_tree_settings WHERE changed ORDER BY name"
-            tables = dict(line.split("\t") for line in handle.query(of_tables, "TSV").bytes().decode().splitlines())
+            tables = dict(line.split("\t") for line in session.query(of_tables, "TSV").bytes().decode().splitlines())
             caches = "SELECT value FROM system.server_settings WHERE name = 'mark_cache_size'"
-            marks = int(handle.query(caches, "TSV").bytes())
+            marks = int(session.query(caches, "TSV").bytes())
         finally:
-            handle.close()
+            session.close()
 
     assert marks == 128 * 1024**2
     assert tables == {

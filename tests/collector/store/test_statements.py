@@ -253,9 +253,9 @@ def test_a_quoted_text_is_never_more_than_a_text(text: str) -> None:
 
 def test_every_table_function_of_the_engine_is_refused_or_known_to_be_harmless(store: Store) -> None:
     assert store.engine is not None
-    handle = store.engine.handle()
-    names = handle.query("SELECT name FROM system.table_functions", "TabSeparated").bytes().decode().split()
-    handle.close()
+    session = store.engine.session()
+    names = session.query("SELECT name FROM system.table_functions", "TabSeparated").bytes().decode().split()
+    session.close()
 
     functions = frozenset(name.lower() for name in names)
     assert {"file", "url", "numbers"} <= functions

@@ -111,9 +111,9 @@ class _Application:
         self._engine = engine
         self._token = token.encode()
         self._threads = threads
-        handle = engine.handle()
-        names = handle.query("SELECT name FROM system.table_functions", "TabSeparated").bytes().decode()
-        handle.close()
+        session = engine.session()
+        names = session.query("SELECT name FROM system.table_functions", "TabSeparated").bytes().decode()
+        session.close()
         self._table_functions = frozenset(names.lower().split())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

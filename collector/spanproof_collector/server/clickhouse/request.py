@@ -19,6 +19,7 @@ from typing import Final, TypeVar, cast
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from spanproof_collector.server.clickhouse.compression import COMPRESSORS, Compressor, compressed, decompressed
 from spanproof_collector.server.clickhouse.failures import (
@@ -29,7 +30,7 @@ from spanproof_collector.server.clickhouse.failures import (
     failure,
 )
 from spanproof_collector.server.clickhouse.statements import READING, RefusedError, Statement, check, check_setting
-from spanproof_collector.store.engine import DATABASE, Answer, Engine, Handle, Stream
+from spanproof_collector.store.engine import DATABASE, Answer, Engine, Session
 
 T = TypeVar("T")
 
@@ -89,15 +90,16 @@ class StatementRequest:
 
     async def answer(self) -> Response:
         """Run the statement and return the answer, or the failure."""
-        handle: Handle | None = None
+        opened: Session | None = None
         try:
             call = await self._read()
-            handle = session = await self._in_thread(self._engine.handle)
-            await self._in_thread(lambda: _prepare(session, call))
+            opened = session = await self._in_thread(self._engine.session)
+            await self._in_thread(lambda: session.prepare(call.database, call.settings))
             if call.statement.kind in ("SELECT", "WITH") and call.format.lower() in _STREAMED:
-                response = await self._stream(session, call)
-                handle = None  # the stream closes it
-                return response
+                # A statement that fails at once is answered with a status of failure, so wait for its first block.
+                block = await self._in_thread(lambda: session.begin(call.statement.sql, call.format, call.parameters))
+                opened = None  # the stream closes it
+                return self._stream(session, call, block)
             answer, body = await self._in_thread(lambda: self._run(session, call))
             return self._whole(call, answer, body)
         except RefusedError as error:
@@ -105,8 +107,8 @@ class StatementRequest:
         except Exception as error:
             return failure(code_of(str(error)), str(error), self._query_id)
         finally:
-            if handle is not None:
-                await self._in_thread(handle.close)
+            if opened is not None:
+                await self._in_thread(opened.close)
 
     async def _in_thread(self, action: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, action)
@@ -162,10 +164,10 @@ class StatementRequest:
             return bytes(body)
         return await self._in_thread(lambda: decompressed(encoding, bytes(body)))
 
-    def _run(self, handle: Handle, call: _Call) -> tuple[Answer, bytes]:
+    def _run(self, session: Session, call: _Call) -> tuple[Answer, bytes]:
         statement = call.statement
         if statement.data is None:
-            answer = handle.query(statement.sql, call.format, dict(call.parameters))
+            answer = session.query(statement.sql, call.format, call.parameters)
             return answer, answer.bytes() or b""
         # The engine takes binary data from a file only. It holds content, so it lies in the store's own folder.
         with tempfile.NamedTemporaryFile(dir=self._engine.temporary, suffix=".insert", delete=False) as file:
@@ -173,7 +175,7 @@ class StatementRequest:
         try:
             path = file.name.replace("\\", "\\\\").replace("'", "\\'")
             sql = f"{statement.sql} FROM INFILE '{path}' FORMAT {statement.format}"
-            answer = handle.query(sql, "TabSeparated", dict(call.parameters))
+            answer = session.query(sql, "TabSeparated", call.parameters)
             return answer, answer.bytes() or b""
         finally:
             Path(file.name).unlink()
@@ -192,49 +194,31 @@ class StatementRequest:
             body = compressor.compress(body) + compressor.finish()
         return Response(body, headers=headers, media_type="application/octet-stream")
 
-    async def _stream(self, handle: Handle, call: _Call) -> Response:
-        def first() -> tuple[Stream, bytes | None]:
-            stream = handle.send_query(call.statement.sql, call.format, dict(call.parameters))
-            return stream, _next(stream)
-
-        try:
-            # A statement that fails at once is answered with a status of failure, so wait for its first block.
-            stream, block = await self._in_thread(first)
-        except BaseException:
-            await self._in_thread(handle.close)
-            raise
+    def _stream(self, session: Session, call: _Call, block: bytes | None) -> Response:
         headers = self._headers(call)
         tag = secrets.token_hex(8)
         headers["X-ClickHouse-Exception-Tag"] = tag
         compressor = self._compressor()
         if compressor is not None:
             headers["Content-Encoding"] = compressor.name
-        blocks = self._blocks(handle, stream, block, tag)
-        return StreamingResponse(
+        blocks = self._blocks(session, block, tag)
+        return _Streamed(
             blocks if compressor is None else compressed(blocks, compressor),
-            headers=headers,
-            media_type="application/octet-stream",
+            headers,
+            lambda: self._threads.submit(session.close),
         )
 
-    async def _blocks(self, handle: Handle, stream: Stream, block: bytes | None, tag: str) -> AsyncIterator[bytes]:
-        try:
-            while block is not None:
-                yield block
-                try:
-                    block = await self._in_thread(lambda: _next(stream))
-                except RuntimeError as error:
-                    # The status is sent already: this is how ClickHouse says it now.
-                    message = str(error)[:8192]
-                    closing = f"{message}\n{len(message.encode()) + 1} {tag}\r\n__exception__\r\n"
-                    yield f"__exception__\r\n{tag}\r\n{closing}".encode()
-                    return
-        finally:
-            # The client may have gone in the middle; a task of its own ends the statement even so.
-            def end() -> None:
-                stream.close()
-                handle.close()
-
-            self._threads.submit(end)
+    async def _blocks(self, session: Session, block: bytes | None, tag: str) -> AsyncIterator[bytes]:
+        while block is not None:
+            yield block
+            try:
+                block = await self._in_thread(session.next)
+            except RuntimeError as error:
+                # The status is sent already: this is how ClickHouse says it now.
+                message = str(error)[:8192]
+                closing = f"{message}\n{len(message.encode()) + 1} {tag}\r\n__exception__\r\n"
+                yield f"__exception__\r\n{tag}\r\n{closing}".encode()
+                return
 
     def _headers(self, call: _Call) -> dict[str, str]:
         headers = {
@@ -257,29 +241,23 @@ class StatementRequest:
         return None
 
 
+class _Streamed(StreamingResponse):
+    """An answer in blocks that ends its statement however it ends: its client may go before the first, or later."""
+
+    def __init__(self, blocks: AsyncIterator[bytes], headers: Mapping[str, str], end: Callable[[], object]) -> None:
+        super().__init__(blocks, headers=headers, media_type="application/octet-stream")
+        self._end = end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._end()
+
+
 def _database(asked: str | None) -> str:
     # What clients call the default one is empty here, and what is put there does not outlive the engine.
     return DATABASE if asked in (None, "", "default") else asked
-
-
-def _prepare(handle: Handle, call: _Call) -> None:
-    name = call.database.replace("\\", "\\\\").replace("`", "\\`")
-    handle.query(f"USE `{name}`")
-    if call.settings:
-        quoted = (
-            (name, value.replace("\\", "\\\\").replace("'", "\\'")) for name, value in sorted(call.settings.items())
-        )
-        handle.query("SET " + ", ".join([f"{name} = '{value}'" for name, value in quoted]))
-
-
-def _next(stream: Stream) -> bytes | None:
-    while True:
-        try:
-            block = next(stream).bytes()
-        except StopIteration:
-            return None
-        if block:
-            return block
 
 
 def _form(content_type: str, body: bytes) -> dict[str, str]:
