@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -29,6 +30,15 @@ def applied(store: Store) -> list[object]:
 def test_a_new_store_has_every_table_and_knows_its_version(store: Store) -> None:
     assert tables_of(store) == TABLES
     assert applied(store) == [migration.version for migration in known_migrations()]
+
+
+def test_what_a_table_remembers_of_its_inserts_is_full_within_minutes(store: Store) -> None:
+    # A busy server makes six inserts a second into a table; a longer memory grows for as long as it takes to fill.
+    asked = "SELECT name, toUInt32(extract(create_table_query, 'deduplication_window = (\\d+)')) FROM system.tables"
+    found = store.select("windows", f"{asked} WHERE database = currentDatabase() AND engine LIKE '%MergeTree'")
+    windows = {str(name): cast(int, inserts) for name, inserts in found}
+    assert {name for name, inserts in windows.items() if not 100 <= inserts <= 1000} == set()
+    assert {"spans", "content", "steps"} < windows.keys()
 
 
 def test_migrating_again_changes_nothing(store: Store) -> None:
