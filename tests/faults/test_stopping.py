@@ -1,11 +1,15 @@
 """Signals, kills and what is left behind."""
 
+import json
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import clickhouse_connect
 
 from spanproof_collector.store import open_store
 from tests.collector.server.posting import Answer, ask
@@ -67,6 +71,27 @@ def test_a_server_that_stops_takes_nothing_new_and_commits_what_it_took(tmp_path
         assert taken.result().status == 200
         assert server.process.wait(20) == 0
     assert _names(address) == ["taken"]
+
+
+def test_a_server_that_stops_ends_the_statements_of_its_readers(tmp_path: Path) -> None:
+    long = "SELECT {} FROM numbers(10000) SETTINGS max_block_size = 10"  # a minute and 40 seconds
+    running_now = "SELECT count() FROM system.processes WHERE query LIKE '%sleepEachRow%' AND query NOT LIKE '%system%'"
+    with running(f"chdb://{tmp_path}/store", tmp_path) as server, ThreadPoolExecutor() as threads:
+        whole = threads.submit(_ask_store, tmp_path, long.format("sum(sleepEachRow(0.01))"))
+        in_blocks = threads.submit(_ask_store, tmp_path, long.format("number, sleepEachRow(0.01)"))
+        while _ask_store(tmp_path, running_now) != [(2,)]:
+            assert not whole.done()
+            assert not in_blocks.done()
+        server.process.terminate()
+        assert server.process.wait(30) == 0
+        assert whole.exception(20) is not None
+        assert in_blocks.exception(20) is not None
+
+
+def _ask_store(folder: Path, sql: str) -> Sequence[Sequence[object]]:
+    serving = json.loads((folder / "store" / "serving.json").read_text())
+    with clickhouse_connect.get_client(host=serving["host"], port=serving["port"], password=serving["token"]) as client:
+        return client.query(sql).result_rows
 
 
 def test_a_crash_ends_the_server_and_says_where(tmp_path: Path) -> None:
