@@ -267,8 +267,7 @@ def _join(reading: Reading | None, *, history: bool) -> _Joined:
     if isinstance(reading, ModelCall):
         return 0, 0, of_messages(reading) if history else of_asking(reading)
     if isinstance(reading, ToolRun):
-        found = of_tool(reading)
-        return found.arguments_hash, found.result_hash, found.join_keys
+        return of_tool(reading, history=history)
     return 0, 0, set()
 
 
@@ -340,7 +339,7 @@ def project_log(attributes: Attributes, *, event_name: str, body: Value, scope_n
         case MessageEvent(direction=direction, message=message):
             keys = of_message(message, output=direction == "output")
         case ToolRun():
-            keys = of_tool(reading).join_keys
+            *_, keys = of_tool(reading)
         case _:
             pass
     return LogProjection(

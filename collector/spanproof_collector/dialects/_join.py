@@ -115,19 +115,16 @@ def of_messages(call: ModelCall) -> set[str]:
     return keys
 
 
-class ToolKeys(msgspec.Struct, frozen=True):
-    """What a tool run is found by: hashes of its arguments and its result, 0 where not recorded, and what joins it."""
+def of_tool(run: ToolRun, *, history: bool = True) -> tuple[int, int, set[str]]:
+    """Return what a tool run is found by: hashes of its arguments and of its result, 0 where not recorded, and keys.
 
-    arguments_hash: int
-    result_hash: int
-    join_keys: set[str]
-
-
-def of_tool(run: ToolRun) -> ToolKeys:
-    """Return the hashes of a tool run, and the keys of one that names its call."""
+    The keys name the call that it answers, by which a trace goes on from the one that asked. Without ``history`` there
+    are none: a trace that names its session goes on from no other.
+    """
     result_hash = 0 if isinstance(run.result, Absent) else _digest64(_canonical_bytes(run.result))
+    named = bool(run.call_id) and history
     if isinstance(run.arguments, Absent):
-        return ToolKeys(0, result_hash, {f"answered:{run.call_id}"} if run.call_id else set())
+        return 0, result_hash, {f"answered:{run.call_id}"} if named else set()
     spelled = _canonical_bytes(run.arguments)
-    keys = {f"holds:{run.call_id}:{_signature(run.name, spelled)}"} if run.call_id else set()
-    return ToolKeys(_digest64(spelled), result_hash, keys)
+    keys = {f"holds:{run.call_id}:{_signature(run.name, spelled)}"} if named else set()
+    return _digest64(spelled), result_hash, keys

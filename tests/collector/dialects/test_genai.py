@@ -276,6 +276,21 @@ def test_the_projection_names_what_the_reading_says() -> None:
     assert projection(same).arguments_hash == found.arguments_hash != 0
 
 
+def test_a_tool_run_says_what_it_goes_on_from_only_where_it_names_no_session() -> None:
+    run: dict[str, Value] = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "pay",
+        "gen_ai.tool.call.id": "c1",
+    }
+    written: dict[str, Value] = {"gen_ai.tool.call.arguments": '{"a": 1}'}
+    assert projection(run).join_keys == ["answered:c1"]
+    assert [key.rpartition(":")[0] for key in projection(run | written).join_keys] == ["holds:c1"]
+    for named in ("gen_ai.conversation.id", "spanproof.trial.id"):
+        assert projection(run | {named: "s-1"}).join_keys == []
+        found = projection(run | written | {named: "s-1"})
+        assert (found.join_keys, found.arguments_hash) == ([], projection(run | written).arguments_hash)
+
+
 def test_dialect_names_are_unique() -> None:
     assert len({dialect.name for dialect in DIALECTS}) == len(DIALECTS)
 
