@@ -209,7 +209,6 @@ class Projection(NamedTuple):
     tool_name: str
     tool_call_id: str
     arguments_hash: int
-    result_hash: int
     error_type: str
     join_keys: list[str]
 
@@ -259,16 +258,16 @@ def project(spans: Sequence[SpanView]) -> list[tuple[object, ...]]:
 
 
 _UNREAD: Final[tuple[str, Reading | None]] = ("", None)
-_Joined: TypeAlias = tuple[int, int, set[str]]
-"""Hashes of arguments and result, 0 where there are none, and join keys."""
+_Joined: TypeAlias = tuple[int, set[str]]
+"""The hash of a call's arguments, 0 where there are none, and join keys."""
 
 
 def _join(reading: Reading | None, *, history: bool) -> _Joined:
     if isinstance(reading, ModelCall):
-        return 0, 0, of_messages(reading) if history else of_asking(reading)
+        return 0, of_messages(reading) if history else of_asking(reading)
     if isinstance(reading, ToolRun):
         return of_tool(reading, history=history)
-    return 0, 0, set()
+    return 0, set()
 
 
 def _row(
@@ -280,7 +279,7 @@ def _row(
     joined: _Joined,
 ) -> tuple[object, ...]:
     trial_id, task_id, variant, suite, error_type, agent = words
-    arguments_hash, result_hash, keys = joined
+    arguments_hash, keys = joined
     kind, operation, provider, model = "other", "", "", ""
     tool_name = tool_call_id = ""
     usage = _NO_USAGE
@@ -322,7 +321,6 @@ def _row(
         tool_name,
         tool_call_id,
         arguments_hash,
-        result_hash,
         error_type,
         sorted(keys) if keys else [],
     )
@@ -339,7 +337,7 @@ def project_log(attributes: Attributes, *, event_name: str, body: Value, scope_n
         case MessageEvent(direction=direction, message=message):
             keys = of_message(message, output=direction == "output")
         case ToolRun():
-            *_, keys = of_tool(reading)
+            _, keys = of_tool(reading)
         case _:
             pass
     return LogProjection(

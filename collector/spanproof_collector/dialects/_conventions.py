@@ -36,7 +36,7 @@ def read_operation(attributes: Attributes, *, history: bool) -> Reading | None:
         return agent_run(attributes, operation, history=history)
     match operation:
         case "execute_tool":
-            return tool_run(attributes)
+            return tool_run(attributes, history=history)
         case "retrieval":
             return Retrieval(
                 query=text(attributes, semconv.RETRIEVAL_QUERY), source=text(attributes, semconv.DATA_SOURCE_ID)
@@ -158,10 +158,10 @@ def agent_run(attributes: Attributes, operation: str, *, history: bool = True) -
     )
 
 
-def tool_run(attributes: Attributes) -> ToolRun:
+def tool_run(attributes: Attributes, *, history: bool = True) -> ToolRun:
     """Return a run of a tool."""
     arguments = recorded(attributes, semconv.TOOL_ARGUMENTS)
-    said = attributes.get(semconv.TOOL_RESULT)
+    said = attributes.get(semconv.TOOL_RESULT) if history else None
     result = ABSENT if said is None else unblocked(loose(said))
     return ToolRun(
         name=text(attributes, semconv.TOOL_NAME) or "",

@@ -57,7 +57,7 @@ class SpanView(msgspec.Struct, kw_only=True):
     span_id: str = ""
     history: bool = True
     """False: leave out what no projection tells of a span that names its session. That is most of what there is to
-    read: what the model was given, its input and its tools; the id of its answer, and why that ended."""
+    read: what the model was given, its input and its tools; the id of its answer, why that ended; a tool's answer."""
 
 
 class LogView(msgspec.Struct, kw_only=True):

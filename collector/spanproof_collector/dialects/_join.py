@@ -115,16 +115,15 @@ def of_messages(call: ModelCall) -> set[str]:
     return keys
 
 
-def of_tool(run: ToolRun, *, history: bool = True) -> tuple[int, int, set[str]]:
-    """Return what a tool run is found by: hashes of its arguments and of its result, 0 where not recorded, and keys.
+def of_tool(run: ToolRun, *, history: bool = True) -> tuple[int, set[str]]:
+    """Return the hash of a tool run's arguments, 0 where they were not recorded, and keys.
 
     The keys name the call that it answers, by which a trace goes on from the one that asked. Without ``history`` there
     are none: a trace that names its session goes on from no other.
     """
-    result_hash = 0 if isinstance(run.result, Absent) else _digest64(_canonical_bytes(run.result))
     named = bool(run.call_id) and history
     if isinstance(run.arguments, Absent):
-        return 0, result_hash, {f"answered:{run.call_id}"} if named else set()
+        return 0, {f"answered:{run.call_id}"} if named else set()
     spelled = _canonical_bytes(run.arguments)
     keys = {f"holds:{run.call_id}:{_signature(run.name, spelled)}"} if named else set()
-    return _digest64(spelled), result_hash, keys
+    return _digest64(spelled), keys
