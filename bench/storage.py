@@ -88,11 +88,11 @@ def on_disk(store: Store) -> list[tuple[str, int, int]]:
 def _ask(store: Store, sql: str) -> list[list[str]]:
     if store.engine is None:
         raise ValueError("only of the embedded engine can the parts be asked")
-    handle = store.engine.handle()
+    session = store.engine.session()
     try:
-        return [line.split("\t") for line in handle.query(sql, "TSV").bytes().decode().splitlines()]
+        return [line.split("\t") for line in session.query(sql, "TSV").bytes().decode().splitlines()]
     finally:
-        handle.close()
+        session.close()
 
 
 def _cpu_ms(action: Callable[[int, int], None], trials: Sequence[tuple[int, int]]) -> tuple[float, float]:
