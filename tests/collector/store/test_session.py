@@ -40,7 +40,7 @@ def test_to_close_a_session_ends_its_statement(store: Store, answer: Callable[[S
     with ThreadPoolExecutor(1) as threads:
         answering = threads.submit(answer, session)
         while not int(looking.query(running, "TabSeparated").bytes()):
-            pass
+            assert not answering.done()
         session.close()
         with pytest.raises(RuntimeError, match=r"QUERY_WAS_CANCELLED|no statement answers"):
             answering.result(20)
@@ -73,7 +73,7 @@ def test_the_engine_outlives_sessions_that_are_closed_while_they_answer(store: S
 
         reader = threading.Thread(target=read)
         reader.start()
-        reading.wait()
+        assert reading.wait(20)
         session.close()
         reader.join()
 

@@ -98,8 +98,9 @@ class StatementRequest:
             if call.statement.kind in ("SELECT", "WITH") and call.format.lower() in _STREAMED:
                 # A statement that fails at once is answered with a status of failure, so wait for its first block.
                 block = await self._in_thread(lambda: session.begin(call.statement.sql, call.format, call.parameters))
+                response = self._stream(session, call, block)
                 opened = None  # the stream closes it
-                return self._stream(session, call, block)
+                return response
             answer, body = await self._in_thread(lambda: self._run(session, call))
             return self._whole(call, answer, body)
         except RefusedError as error:
